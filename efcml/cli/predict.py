@@ -47,8 +47,7 @@ def predict(options: Namespace) -> None:
     model, first = load_fitted(options), 0
     names = label_names(model)
     for rows, known in read_rows(model, options):
-        # The learner takes the rows as they are: they have been checked and put in its order.
-        frame = answer_frame(names, model.answer_checked(rows, known))
+        frame = answer_frame(names, model.answer(rows, known))
         frame.index += first
         text = frame.to_csv(header=not first, index_label="row", lineterminator="\n")
         sys.stdout.write(text)
@@ -85,7 +84,7 @@ def explain(options: Namespace) -> None:
     number = 0
     for rows, known in read_rows(model, options):
         for i in range(len(rows)):
-            why = model.explain_checked(rows[[i]], None if known is None else known[[i]])
+            why = model.explain(rows[[i]], None if known is None else known[[i]])
             print(f"{chr(10) * (number > 0)}row {number}: {why}")
             number += 1
 
@@ -119,7 +118,7 @@ def label_names(model: Any) -> list[str]:
 
 
 def read_rows(model: Any, options: Namespace) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield rows of a file as the learner takes them, chunk by chunk, and their known labels."""
+    """Yield rows of a file as the model takes them, chunk by chunk, and their known labels."""
     import numpy as np
 
     from efcml.tables import reading
@@ -135,7 +134,7 @@ def read_rows(model: Any, options: Namespace) -> Iterator[tuple[Floats, Floats |
         X, Y = encoder.encode_with_labels(table, given)
         known = np.full((len(X), len(names)), np.nan)
         known[:, [names.index(name) for name in given]] = Y
-        yield X, model.check_known(known, len(X)) if given else None
+        yield X, known if given else None
 
 
 def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -15,7 +15,6 @@ from scipy.sparse import csr_array, vstack
 from efcml.support.masks import densify, fill_mask, is_sparse
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from pandas import DataFrame
 
     from efcml.support.aliases import Floats, PathLike
@@ -34,14 +33,15 @@ class Dataset:
     Parameters
     ----------
     name : str
-    X : array of shape (n, p)
+    X : array or data frame of shape (n, p)
         Features, NaN where one is missing, kept as float64 in C order; or sparse, kept as CSR.
-    Y : array of shape (n, K)
-        Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
-    n_initial : int or None
+    Y : array or data frame of shape (n, K)
+        Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order; may be sparse.
+    n_initial : int, optional
         The first `n_initial` rows are the initial part, the others the stream. None stands for
         30 % of the rows, 10 000 at most.
-    feature_names, label_names : tuple of str
+    feature_names, label_names : sequence of str, optional
+        Those of a data frame if not given, else x0, x1, ... and label0, label1, ...
     description : str
     marks : dict of str to int
         Rows where something happens, such as a drift; empty for published data.
@@ -59,17 +59,17 @@ class Dataset:
     name: str
     X: Floats
     Y: Floats
-    n_initial: int
-    feature_names: tuple[str, ...]
-    label_names: tuple[str, ...]
+    n_initial: int = None  # type: ignore[assignment]  # more is taken than is kept
+    feature_names: tuple[str, ...] = None  # type: ignore[assignment]
+    label_names: tuple[str, ...] = None  # type: ignore[assignment]
     description: str = ""
     marks: dict[str, int] = field(default_factory=dict)
     table: TableEncoder | None = None
     notes: tuple[str, ...] = ()
 
-    if TYPE_CHECKING:  # more is taken than is kept
+    if TYPE_CHECKING:
 
-        def __init__(self, name: str, X: Any, Y: Any, n_initial: Any, *args: Any, **more: Any): ...
+        def __init__(self, name: str, X: Any, Y: Any, *args: Any, **more: Any): ...
 
     def __post_init__(self) -> None:
         X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
@@ -87,8 +87,8 @@ class Dataset:
             "X": X,
             "Y": Y,
             "n_initial": choose_initial(self.n_initial, n),
-            "feature_names": _as_names(self.feature_names, X.shape[1], "feature"),
-            "label_names": _as_names(self.label_names, Y.shape[1], "label"),
+            "feature_names": _as_names(self.feature_names, self.X, X.shape[1], "feature"),
+            "label_names": _as_names(self.label_names, self.Y, Y.shape[1], "label"),
             "marks": dict(self.marks),
         }
         for name, value in kept.items():
@@ -125,33 +125,15 @@ class Dataset:
         )
 
 
-def from_arrays(
-    X: ArrayLike | DataFrame,
-    Y: ArrayLike | DataFrame,
-    *,
-    name: str = "data",
-    n_initial: int | None = None,
-    feature_names: Sequence[str] | None = None,
-    label_names: Sequence[str] | None = None,
-    description: str = "",
-) -> Dataset:
-    """Make a data set of your own arrays or data frames (n, p) and (n, K).
-
-    Features are NaN where one is missing, labels 0 or 1, or NaN where unknown; Y may be sparse. The
-    initial part is 30 % of the rows if ``n_initial`` is not given, 10 000 at most. Names are those
-    of the columns of a data frame if not given, else x0, x1, ... and label0, label1, ...
+def from_arrays(X: Any, Y: Any, *, name: str = "data", **more: Any) -> Dataset:
+    """Make a data set of your own arrays or data frames (n, p) and (n, K), as `Dataset` does.
 
     Examples
     --------
     >>> from_arrays([[0.5, 1.0], [2.0, 3.0]], [[1], [0]], n_initial=1)
     Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
     """
-    features, labels = _as_matrix(X, "X"), _as_matrix(Y, "Y")
-    if feature_names is None:
-        feature_names = getattr(X, "columns", [f"x{i}" for i in range(features.shape[1])])
-    if label_names is None:
-        label_names = getattr(Y, "columns", [f"label{i}" for i in range(labels.shape[1])])
-    return Dataset(name, features, labels, n_initial, feature_names, label_names, description)
+    return Dataset(name, X, Y, **more)
 
 
 def from_csv(
@@ -207,10 +189,8 @@ def from_csv(
     X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
     if yes and not (Y[:, [bool(label.yes) for label in encoder.labels]] == 1).any():
         words = in_words(first.fields(labels[0]).counts)
-        raise ValueError(
-            f"{first.where}: label {labels[0]!r} is never {yes!r}, only {words}: say which of these"
-            " is yes"
-        )
+        why = f"label {labels[0]!r} is never {yes!r}, only {words}: say which of these is yes"
+        raise ValueError(f"{first.where}: {why}")
     notes = notes_on_labels(labels, Y)
     if first.commas:
         commas = in_words(first.commas, 60)
@@ -325,7 +305,11 @@ def _as_matrix(values: Any, what: str) -> Floats:
     return matrix
 
 
-def _as_names(names: Iterable[object], count: int, what: str) -> tuple[str, ...]:
+def _as_names(names: Any, table: Any, count: int, what: str) -> tuple[str, ...]:
+    """Return the names of columns, those of a data frame or numbered ones if none are given."""
+    if names is None:
+        numbered = [f"{'x' if what == 'feature' else what}{i}" for i in range(count)]
+        names = getattr(table, "columns", numbered)
     known = tuple(str(name) for name in names)
     if len(known) != count or len(set(known)) != count:
         raise ValueError(

@@ -241,8 +241,7 @@ def make_stream(
     Y = exact + noise * rows.rng.normal(size=exact.shape) >= THRESHOLD
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items()) or "no drift"
     about = f"Gaussian clusters with a linear label model each, seed {seed}; {events}"
-    names = [f"x{i}" for i in range(p)], [f"label{i}" for i in range(K)]
-    return Dataset(name, X, Y, n_initial, *names, about, marks)
+    return Dataset(name, X, Y, n_initial, description=about, marks=marks)
 
 
 def make_topics(
@@ -298,9 +297,9 @@ def make_topics(
     columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
     rule = np.where((np.arange(n) >= marks["labels"])[:, None], mixtures @ after, mixtures @ before)
     Y = rule + noise * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
-    names = [f"word{i}" for i in range(p)], [f"label{i}" for i in range(K)]
+    words, about = [f"word{i}" for i in range(p)], f"texts of {T} topics, seed {seed}"
     X = csr_array((values, columns, ends), (n, p))
-    return Dataset(name, X, Y, n_initial, *names, f"texts of {T} topics, seed {seed}", marks)
+    return Dataset(name, X, Y, n_initial, words, description=about, marks=marks)
 
 
 GENERATORS: dict[str, Callable[..., Dataset]] = {

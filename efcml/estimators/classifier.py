@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from efcml import explain as reading
 from efcml.estimators import targets
-from efcml.estimators.columns import NamedColumns
-from efcml.explain import Explanation, RuleList, Trust
+from efcml.explain import ColumnKinds, Explanation, Group, RuleList, Trust, find_flags, name_all
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
+from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
-from efcml.support.guard import one_at_a_time
+from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
 
     from efcml.model.labels import Answer
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Array, Floats, TableLike
+    from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 
 @with_parameters
-class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
+class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
     """A scikit-learn estimator in front of a learner, which trusts its arrays.
 
     The learner of `_new_learner` has ``fit``, ``learn``, ``answer``, ``copy`` and ``n_rules``.
@@ -58,9 +60,31 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         return Params(**{name: getattr(self, name) for name in Params.names()})
 
     @property
+    def _learned(self) -> Any:
+        """The learner; before there is one, scikit-learn's error, which takes time to look."""
+        if "learner_" not in self.__dict__:
+            check_is_fitted(self, "learner_")
+        return self.learner_
+
+    @property
+    def _binary(self) -> bool:
+        """Whether y was 1-D."""
+        return self._pair is not None
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """Put all attributes back if the block raises: a refused call changes nothing."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    @property
     def classes_(self) -> "Array":
         """Label indices 0..K-1; for 1-D targets the two class labels."""
-        return self._pair if self._binary else np.arange(self.learner_.n_labels)
+        return np.arange(self.learner_.n_labels) if self._pair is None else self._pair
 
     @property
     def n_rules_(self) -> int:
@@ -178,8 +202,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         """Return y as an array, and whether it is a single binary target."""
         names = targets.column_names(y)
         y = targets.as_array(y)
-        column = y.ndim == 2 and y.shape[1] == 1
-        flat = self._binary if column and not reset else targets.is_flat(y)
+        flat = y.ndim == 1 or (y.shape[1:] == (1,) and not reset and self._binary)
         if not reset and flat != self._binary:
             shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
             raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
@@ -204,20 +227,18 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
-        rows = self.check_features(X)
-        return self.answer_checked(rows, self.check_known(known, rows.shape[0]))
-
-    def answer_checked(self, rows: "Floats", known: "Floats | None" = None) -> "Answer":
-        """Return scores, decisions and probabilities (n, K) of rows that have been checked.
+    @one_at_a_time
+    def answer(self, X: "TableLike", known: "TableLike | None" = None) -> "Answer":
+        """Return scores, decisions and probabilities at once, (n, K) each; see `predict`.
 
         A 1-D target keeps the bent score as its probability, because its likelier class must be
         the one that is predicted.
         """
-        answer = self.learner_.answer(rows, known)
+        rows = self.check_features(X)
+        answer = self.learner_.answer(rows, self._check_known(known, rows.shape[0]))
         return answer._replace(probabilities=squash(answer.scores)) if self._binary else answer
 
-    def check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
+    def _check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
         """Return labels that are known already, checked as in `predict`, as floats (n, K)."""
         if known is None:
             return None
@@ -236,7 +257,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
         ``X`` and ``known`` are as in `predict`; known labels come back as -0.5 or 0.5.
         """
-        decision = self._answer(X, known).scores - 0.5
+        decision = self.answer(X, known).scores - 0.5
         return decision[:, 0] if self._binary else decision
 
     @one_at_a_time
@@ -251,7 +272,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         known : array-like of shape (n, K), optional
             Labels that are known already, NaN where they are not; these stay, and tell the others.
         """
-        positive = self._answer(X, known).decisions == 1.0
+        positive = self.answer(X, known).decisions == 1.0
         if self._binary:
             return self.classes_[positive[:, 0] * (len(self.classes_) - 1)]
         return positive.astype(int)
@@ -265,7 +286,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         class must be the one that is predicted, bend the ends of the scores into [0, 1] instead:
         between 0.05 and 0.95 it is the score itself. ``X`` and ``known`` are as in `predict`.
         """
-        chances = self._answer(X, known).probabilities
+        chances = self.answer(X, known).probabilities
         if not self._binary:
             return chances
         if len(self.classes_) == 1:
@@ -292,6 +313,92 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         if not known.any():
             raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
         return float(np.average(labels == y, weights=known))
+
+    # -- names --------------------------------------------------------------------------------
+
+    @one_at_a_time
+    def name_columns(
+        self,
+        feature_names: "Names" = None,
+        label_names: "Names" = None,
+    ) -> Self:
+        """Name the columns of a model that was fitted with arrays, as data frames would have done.
+
+        Parameters
+        ----------
+        feature_names, label_names : sequence of str, optional
+            One for each feature and each label, no name twice. Data frames must have these names
+            from then on; arrays are taken as before. Columns of 0 and 1 that are called
+            ``machine=A`` and ``machine=B`` are read as one thing.
+        """
+        n_labels = self._learned.n_labels
+        with self._unchanged_if_refused():
+            self._name("feature_names_in_", feature_names, self.n_features_in_)
+            self._name("label_names_", label_names, n_labels)
+        return self
+
+    def _name(self, attribute: str, names: "Names", count: int) -> None:
+        if names is not None:
+            if len(names) != count or len({*map(str, names)}) != count:
+                kind = attribute.partition("_")[0]
+                raise ValueError(f"{kind}_names must be {count} different names.")
+            setattr(self, attribute, np.array([*map(str, names)], dtype=object))
+
+    def _column_kinds(self) -> ColumnKinds:
+        """Return names and kinds of the columns of the learner."""
+        names = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
+        flags, together = flags_of(self._learned), dict[str, list[int]]()
+        for j in np.flatnonzero(flags).tolist():
+            group, sign, _ = names[j].partition("=")
+            together.setdefault(group if sign else names[j], []).append(j)
+        groups = [
+            Group(group, tuple(columns), tuple(names[j] for j in columns))
+            for group, columns in together.items()
+            if len(columns) > 1
+        ]
+        return ColumnKinds(names, flags, tuple(groups))
+
+    @one_at_a_time
+    def add_labels(self, labels: int | Sequence[str]) -> Self:
+        """Take in labels that appear late; every row so far counts as not having them.
+
+        Parameters
+        ----------
+        labels : int, or sequence of str
+            How many; or their names, if the model knows the names of its labels. They follow the
+            labels that are there.
+        """
+        learner, names = self._learned, getattr(self, "label_names_", None)
+        if self._binary:
+            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
+        new: list[Any] = [] if np.ndim(labels) == 0 else list(labels)  # type: ignore[arg-type]
+        if names is None:
+            check_whole("labels, for a model without names of labels,", labels, least=1)
+        elif not new or len({*names, *new}) < len(names) + len(new) or {*map(type, new)} != {str}:
+            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        with interrupts_held():
+            learner.add_labels(len(new) or labels)
+            if names is not None:
+                self.label_names_ = np.array([*names, *new], dtype=object)
+        return self
+
+
+def flags_of(learner: Any) -> "Bools":
+    """Return which features held 0 and 1 alone in the rows that a learner remembers."""
+    models, p = getattr(learner, "models", [learner]), learner.n_features
+    model = next((model for model in models if model.fitted), models[0])
+    if model.directions:  # looked for where single features are read
+        return np.zeros(p, dtype=bool)
+    if not model.fitted:
+        return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
+    rows = model.latest[0]
+    zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
+    zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
+    mean, scale = model.scaler.mean, model.scaler.scale
+    both = zeros.any(axis=0) & ones.any(axis=0)  # a number may be 1 for long
+    both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
+    either = (zeros | ones | np.isnan(rows)).all(axis=0)
+    return (either & both & (zero != one))[:p]  # ignored features are always 0
 
 
 @with_parameters
@@ -417,10 +524,6 @@ class EFCMLClassifier(MultiLabelFace):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             row = self.check_features(targets.one_row(x, "x"))
-        given = self.check_known(None if known is None else targets.one_row(known, "known"), 1)
-        return self.explain_checked(row, given)
-
-    def explain_checked(self, row: "Floats", known: "Floats | None" = None) -> Explanation:
-        """Return the explanation of a row (1, p) and known labels that have been checked."""
+        given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
         names, columns = names_of_labels(self), self._column_kinds()
-        return reading.explain_row(self.learner_, row, None, names, columns, known)
+        return reading.explain_row(self.learner_, row, None, names, columns, given)

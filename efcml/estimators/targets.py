@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas
 from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
@@ -15,6 +14,8 @@ from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Array, Floats
+
+OR_ELSE = "turn them into numbers first, or let datasets.from_frame make features of them."
 
 
 # -- features -------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
             X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
         except ValueError as error:
             if "could not convert string" in str(error):
-                refuse_text(X)
+                raise ValueError(f"X must hold numbers: {error}: {OR_ELSE}") from None
             raise
     wrong = np.isinf(X.data if is_sparse(X) else X)
     if wrong.any():
@@ -58,23 +59,7 @@ def refuse_kinds(X: Any) -> None:
         if getattr(kind, "kind", "") in ("m", "M") or hasattr(kind, "categories"):
             name = f"column {X.columns[column]!r}" if is_frame else "it"
             what = "categories" if hasattr(kind, "categories") else "dates or times"
-            raise ValueError(
-                f"X must hold numbers; {name} holds {what}: turn them into numbers first, "
-                "or let datasets.from_frame make features of them."
-            )
-
-
-def refuse_text(X: Any) -> None:
-    """Refuse a table whose first entry that is no number can be named."""
-    table = pandas.DataFrame(X).astype(object)
-    words = table.apply(pandas.to_numeric, errors="coerce").isna() & table.notna()
-    for row, column in np.argwhere(words.to_numpy())[:1]:
-        name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
-        raise ValueError(
-            f"X must hold numbers; row {row}, column {column}{name} is "
-            f"{table.iloc[row, column]!r}: encode text as numbers first, or let "
-            "datasets.from_frame make features of it."
-        ) from None
+            raise ValueError(f"X must hold numbers; {name} holds {what}: {OR_ELSE}")
 
 
 def one_row(values: Any, name: str) -> Any:
@@ -107,13 +92,6 @@ def as_array(y: Any) -> Array:
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
         y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
     return np.asarray(fill_mask(y))
-
-
-def is_flat(y: Array) -> bool:
-    """Tell whether y is a single binary target: 1-D, or one column of other values than 0/1."""
-    if y.ndim != 2 or y.shape[1] != 1:
-        return y.ndim == 1
-    return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
 
 
 def read_labels(y: Array, known: Any = None, classes: Any = None) -> Floats:
