@@ -143,22 +143,16 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         weights = None if w == 1.0 else np.array([float(w)])
         learner.learn(self._row(features), as_row(labels, self._labels), None, weights)
 
-    def _row(self, features: dict[Any, float]) -> Any:
-        """Return features as a row (1, p); of many it is sparse, and what is not there is 0."""
-        if not self.learner.directions:
-            return as_row(features, self._columns)
-        known = {self._columns[name]: features[name] for name in features if name in self._columns}
-        columns, shape = sorted(known), (1, len(self._columns))
-        values = [known[column] for column in columns]
-        return csr_array((values, columns, [0, len(columns)]), shape, dtype=np.float64)
+    def _row(self, features: dict[Any, float]) -> "Floats":
+        """Return features as a row (1, p); of many, what is not there is 0."""
+        return as_row(features, self._columns, 0.0 if self.learner.directions else nan)
 
     def _widened(self, row: Any) -> Any:
         """Return a row that is held with room for features that have come since."""
         p = len(self._columns)
         if not self.learner.directions:
-            return np.append(row, np.full(p - len(row), np.nan))
-        if not hasattr(row, "toarray"):
-            row = csr_array(np.nan_to_num(row)[None])
+            return np.append(row, np.full(p - len(row), nan))
+        row = row if hasattr(row, "indptr") else csr_array(np.nan_to_num(row)[None])
         return csr_array((row.data, row.indices, row.indptr), (1, p))
 
     # -- answers ----------------------------------------------------------------------------
@@ -218,10 +212,11 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
 # -- dictionaries ---------------------------------------------------------------------------
 
-
-def as_row(values: dict[Any, float], columns: dict[Any, int]) -> "Floats":
-    """Return values by name as an array of one row, NaN where there is none."""
-    return np.array([[values.get(name, nan) for name in columns]])
+MUST_BE_FEATURE = (
+    "feature {!r} must be a finite number, or None if it is missing; got {!r}: encode it, or leave"
+    " the feature out of this row."
+)
+MUST_BE_LABEL = "label {!r} must be True or False (1 or 0), or None if it is unknown; got {!r}."
 
 
 def read_features(x: Any) -> dict[Any, float]:
@@ -232,15 +227,13 @@ def read_features(x: Any) -> dict[Any, float]:
     >>> read_features({"size": 2, "full": True, "age": None})
     {'size': 2.0, 'full': 1.0}
     """
-    must = "feature {name!r} must be a finite number, or None if it is missing; got {value!r}: "
-    must += "encode it, or leave the feature out of this row."
-    return read_dictionary(x, "x must be a dictionary of features", isfinite, must)
+    return read_dictionary(x, "x must be a dictionary of features", isfinite, MUST_BE_FEATURE)
 
 
 def read_labels(y: Any) -> dict[Any, float]:
     """Return the known labels as 0.0 and 1.0; None and NaN are unknown."""
-    must = "label {name!r} must be True or False (1 or 0), or None if it is unknown; got {value!r}."
-    return read_dictionary(y, "y must be a dictionary of labels", (0.0, 1.0).__contains__, must)
+    is_good = (0.0, 1.0).__contains__
+    return read_dictionary(y, "y must be a dictionary of labels", is_good, MUST_BE_LABEL)
 
 
 def read_dictionary(
@@ -252,13 +245,13 @@ def read_dictionary(
     values = {name: as_float(given[name]) for name in given if not is_missing(given[name])}
     for name, value in values.items():
         if not is_good(value):
-            raise ValueError(must.format(name=name, value=given[name]))
+            raise ValueError(must.format(name, given[name]))
     return values
 
 
-def is_missing(value: object) -> bool:
-    """Tell whether a value says that nothing is known: None, NaN, masked, or what pandas has."""
-    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+def is_missing(value: Any) -> bool:
+    """Tell whether a value says that nothing is known: None, NaN, or what pandas has."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, Real) and bool(value != value)
 
@@ -269,3 +262,11 @@ def as_float(value: Any) -> float:
         return float(value) if isinstance(value, NUMBERS) else nan
     except OverflowError:
         return nan
+
+
+def as_row(values: dict[Any, float], columns: dict[Any, int], gap: float = nan) -> "Floats":
+    """Return values by name as an array of one row, with gaps where there is none."""
+    row = np.full((1, len(columns)), gap)
+    for name in values.keys() & columns.keys():
+        row[0, columns[name]] = values[name]
+    return row
