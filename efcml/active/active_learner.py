@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from efcml.evaluation.blocks import AfterBlock
-    from efcml.model.learner import Learner
     from efcml.support.aliases import Bools, Facts, Floats
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
@@ -109,7 +108,6 @@ class ActiveLearner:
         self.state = Spending()
         self.log: list[Question] = []
         self._open: dict[int, Question] = {}  # by their rows, in order
-        self._asker = object()  # by which it knows its own questions
 
     @classmethod
     def random(cls, budget: float = 0.1, unit: str = "samples", **more: Any) -> Self:
@@ -145,30 +143,28 @@ class ActiveLearner:
         ----------
         model : EFCMLClassifier
         x : array-like of shape (p,), or Question
-            The row, or what ``ask`` returned for it. Hand over the question itself if the model
-            may have learned something else in between. An open question, one of ``waiting``, is
-            answered.
+            The row, or what ``ask`` returned for it, if the model may have learned something else
+            in between. An open question, one of ``waiting``, is answered.
         y : array-like of shape (K,), or dict, optional
             0 or 1 for the labels asked, NaN for the others; NaN for a label that was asked means
             that nobody knows it. Or only the labels that are known, by name or index, also in
             words: ``{"happy": 1, 3: "no"}``. None if nothing was asked, or if the answer comes
             later.
         row : int, optional
-            The row of an open question that is now answered; x is None then.
+            The row of an open question that is now answered, in place of x.
 
         The question that was settled or opened is returned.
         """
-        learner = find_learner(model)
-        if isinstance(x, Question):
-            self._refuse_foreign(x, learner)
-            if row is None and x.row != self.rows:
-                row, x = x.row, None
+        learner, asked = find_learner(model), isinstance(x, Question)
+        if asked and x.row != self.rows:  # type: ignore[union-attr]
+            row = x.row  # type: ignore[union-attr]
         if row is not None:
-            question = self._find_open(row, x, y)
-            self._refuse_foreign(question, learner)
+            question = self._find_open(row, y)
+            question.check_model(learner)
             learner.learn(question.x, read_answer(model, y, question), late=self.rows - 1 - row)
             return self._open.pop(row)
-        question = x if isinstance(x, Question) else self.ask(model, x)  # type: ignore[arg-type]
+        question = x if asked else self.ask(model, x)  # type: ignore[assignment, arg-type]
+        question.check_model(learner)
         if y is None:
             learner.pass_rows(1)
         elif question:
@@ -182,32 +178,16 @@ class ActiveLearner:
                 del self._open[next(iter(self._open))]
         return question
 
-    def _find_open(self, row: int, x: Any, y: Any) -> Question:
-        """Return the open question that is to be answered, or say why there is none."""
+    def _find_open(self, row: int, y: Any) -> Question:
+        """Return the open question about a row that is to be answered, or say why there is none."""
         check_whole("row", row, least=0)
-        if x is None and row not in self._open:
+        if row not in self._open:
             asked = any(question.row == row for question in self.log)
             why = "was answered already, or has expired" if asked else "was never asked"
             raise ValueError(f"no answer is expected for row {row}: it {why}.")
-        if x is not None or y is None:
-            raise ValueError("an answer to an earlier row needs y, and x must be None.")
+        if y is None:
+            raise ValueError("an answer to an earlier row needs y.")
         return self._open[row]
-
-    def _refuse_foreign(self, question: Question, learner: Learner) -> None:
-        """Refuse a question that this active learner did not ask, or not about this model."""
-        about = f"the question about row {question.row}"
-        if question.asker is not self._asker:
-            raise ValueError(
-                f"{about} is of another active learner: hand it to the one that asked, or give the"
-                " row itself."
-            )
-        if question.x is None:  # of the log: only its row counts
-            return
-        if question.x.shape != (1, learner.n_features) or len(question.labels) > learner.n_labels:
-            raise ValueError(
-                f"{about} was asked for another model, with {question.x.size} features and "
-                f"{len(question.labels)} labels."
-            )
 
     # -- what is asked ----------------------------------------------------------------------
 
@@ -247,7 +227,6 @@ class ActiveLearner:
             scores=scores,
             after=Spending(*counts, recent, thresholds),
             x=X,
-            asker=self._asker,
         )
 
     def _allowance(self, state: Spending, size: int) -> int:
@@ -385,10 +364,7 @@ class ActiveLearner:
         names = "budget", "unit", "criteria", "random_state", "seed", "state"
         facts = {name: getattr(self, name) for name in names}
         for name, questions in (("log", self.log), ("waiting", self.waiting)):
-            facts[name] = [
-                {**vars(question), "x": densify(question.x), "asker": None}
-                for question in questions
-            ]
+            facts[name] = [{**vars(one), "x": densify(one.x)} for one in questions]
         return without_nan(facts)
 
     @classmethod
@@ -397,7 +373,6 @@ class ActiveLearner:
         options = facts["budget"], facts["unit"], facts["criteria"]
         active = cls(*options, random_state=facts["random_state"])
         active.seed, active.state = facts["seed"], Spending(*facts["state"])
-        active.log += [Question.from_facts(one, active._asker) for one in facts["log"]]
-        waiting = [Question.from_facts(one, active._asker) for one in facts["waiting"]]
-        active._open |= {question.row: question for question in waiting}
+        active.log += map(Question.from_facts, facts["log"])
+        active._open |= {one.row: one for one in map(Question.from_facts, facts["waiting"])}
         return active

@@ -114,7 +114,6 @@ class Question:
     scores: Floats = field(repr=False)
     after: Spending = field(repr=False)
     x: Any = field(repr=False)  # (1, p), checked, not scaled; None in the log
-    asker: object = field(repr=False)  # stands for the active learner; its copy has a copy
 
     def __post_init__(self) -> None:
         self.labels.flags.writeable = self.scores.flags.writeable = False
@@ -122,12 +121,20 @@ class Question:
     def __bool__(self) -> bool:
         return bool(self.labels.any())
 
+    def check_model(self, learner: Learner) -> None:
+        """Refuse a model of another size: it would trust the features."""
+        if self.x.shape != (1, learner.n_features) or len(self.labels) > learner.n_labels:
+            raise ValueError(
+                f"the question about row {self.row} was asked for another model, with "
+                f"{self.x.size} features and {len(self.labels)} labels."
+            )
+
     @classmethod
-    def from_facts(cls, facts: Facts, asker: object) -> Self:
+    def from_facts(cls, facts: Facts) -> Self:
         """Build one from what JSON has of its attributes."""
         known: Facts = {name: tuple(facts[name]) for name in ("names", "reasons")}
         known |= {"labels": np.array(facts["labels"], bool), "after": Spending(*facts["after"])}
-        known |= {"scores": np.array(facts["scores"], np.float64), "asker": asker}
+        known |= {"scores": np.array(facts["scores"], np.float64)}
         x = None if facts["x"] is None else np.array(facts["x"], np.float64)
         return cls(**facts | known | {"x": x})
 
@@ -173,17 +180,14 @@ def spread_out(model: Any, answer: Mapping[Any, Any]) -> list[Any]:
     K, names = model.learner_.n_labels, list(getattr(model, "label_names_", ()))
     classes = model.classes_ if model._binary else ()
     places = {name: c for c, name in enumerate(names)} | {c: c for c in range(K)}
-    values: dict[int, Any] = {}
+    values: list[Any] = [float("nan")] * K
     for label, value in answer.items():
         if label not in places:
             known = f" or one of {names}" if names else ""
             raise ValueError(f"there is no label {label!r}: give an index below {K}{known}.")
-        if places[label] in values:
-            raise ValueError(f"y gives label {places[label]} twice, by name and by index.")
         if isinstance(value, str) and value not in classes:
-            word = value.strip().casefold()
-            if word not in FLAGS:
+            if value.strip().casefold() not in FLAGS:
                 raise ValueError(f"label {label!r} is {value!r}: answer 0 or 1, or yes or no.")
-            value = FLAGS[word]
+            value = FLAGS[value.strip().casefold()]
         values[places[label]] = value
-    return [values.get(c, float("nan")) for c in range(K)]
+    return values
