@@ -1,4 +1,4 @@
-"""Seeded built-in streams and their drifts: Gaussian clusters, and texts of topics.
+"""Seeded built-in streams of Gaussian clusters, and their drifts.
 
 A row is a point of one of six Gaussian clusters. Two latent moods follow linearly from where it
 lies around the centre; their direction has a part common to all clusters and a part of the
@@ -23,12 +23,6 @@ In the others centres stay. Shares are of the rows after the initial part.
   reversed.
 - ``local-drift``: at .3 cluster 2 reverses its own directions and its offset; at .65 it goes back
   to its offset and gets directions that are drawn anew. The other clusters stay as they are.
-
-Rows of ``drifting-topics`` are words of short texts, sparse: half of the words of a text are common
-ones, the others those of one to four topics; a label is there if the text has enough of one to
-three topics. At .3 topics change two fifths of their words, from .5 to .7 a fifth of the topics
-becomes popular and a quarter of the others goes out of use, at .85 a quarter of the labels gets
-other topics.
 """
 
 from __future__ import annotations
@@ -38,7 +32,6 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from .dataset import Dataset, choose_initial
 
@@ -244,65 +237,7 @@ def make_stream(
     return Dataset(name, X, Y, n_initial, description=about, marks=marks)
 
 
-def make_topics(
-    name: str = "drifting-topics",
-    n: int = 6000,
-    *,
-    p: int = 3000,
-    K: int = 60,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.1,
-) -> Dataset:
-    """Make texts of n rows, p words and K labels; a tenth is the initial part if nothing is said.
-
-    A value is ``1 + log(count)`` of a word, divided by the length of the row.
-    """
-    rng, T = np.random.default_rng(seed), max(2 * K // 3, 4)
-    n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
-    shares = {"words": 0.3, "topics_start": 0.5, "topics_end": 0.7, "labels": 0.85}
-    marks = {event: n_initial + round(at * (n - n_initial)) for event, at in shares.items()}
-    common = rng.permutation(1.0 / (np.arange(p) + 10.0))
-
-    def draw_topics() -> Floats:
-        words = np.zeros((T, p))
-        for line in words:
-            own = rng.choice(p, max(p // 30, 5), replace=False, p=common**0.3 / sum(common**0.3))
-            line[own] = rng.gamma(0.6, size=len(own))
-        return words
-
-    def draw_labels() -> Floats:
-        return np.where(rng.permuted(np.tile(np.arange(T), (K, 1)), axis=1).T < many, strength, 0.0)
-
-    early, other = draw_topics(), draw_topics()
-    late = np.where(rng.random((T, p)) < 0.4, other, early)
-    many, strength = rng.integers(1, 4, K), rng.uniform(0.5, 1.5, (T, K))
-    before, after = draw_labels(), draw_labels()
-    after = np.where(rng.random(K) < 0.25, after, before)
-    popular, comes, goes = rng.gamma(1.0, size=T) + 0.1, rng.random(T) < 0.2, rng.random(T) < 0.25
-    progress = np.clip((np.arange(n) - marks["topics_start"]) / (0.2 * (n - n_initial)), 0.0, 1.0)
-    mixtures, rows = np.zeros((n, T)), []
-    for t in range(n):
-        chance = popular * np.where(comes, progress[t] + 0.01, 1.0 - 0.9 * progress[t] * goes)
-        size = 1 + min(rng.poisson(1.0), 3)
-        own = rng.choice(T, size, replace=False, p=chance / chance.sum())
-        mixtures[t, own] = rng.dirichlet(np.full(size, 1.5))
-        words = mixtures[t, own] @ (late if t >= marks["words"] else early)[own]
-        summed = np.cumsum(common / common.sum() + words / words.sum())
-        drawn = np.searchsorted(summed, rng.random(max(rng.poisson(80), 5)) * summed[-1])
-        columns, counts = np.unique(drawn, return_counts=True)
-        values = 1.0 + np.log(counts)
-        rows.append((columns, values / np.sqrt(values @ values)))
-    ends = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-    columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
-    rule = np.where((np.arange(n) >= marks["labels"])[:, None], mixtures @ after, mixtures @ before)
-    Y = rule + noise * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
-    words, about = [f"word{i}" for i in range(p)], f"texts of {T} topics, seed {seed}"
-    X = csr_array((values, columns, ends), (n, p))
-    return Dataset(name, X, Y, n_initial, words, description=about, marks=marks)
-
-
 GENERATORS: dict[str, Callable[..., Dataset]] = {
     name: partial(make_stream, name, **({"p": 2, "K": 3} if name.endswith("2d") else {}))
     for name in KINDS
-} | {"drifting-topics": make_topics}
+}

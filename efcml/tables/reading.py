@@ -96,14 +96,16 @@ def read_chunks(
     where, kind = "the frame", ".frame"
     if not isinstance(source, pd.DataFrame):
         where, kind = str(source), Path(source).suffix.lower()
+    frames: Iterable[pd.DataFrame]
     file, signs, first = None, None, 0
     if kind == ".arff":
         from efcml.tables.arff import read_arff  # not above: it needs what is here
 
         names, values, _ = read_arff(source)
-        source = pd.DataFrame(densify(values), columns=names)
-    frames: Iterable[pd.DataFrame]
-    if kind in (".frame", ".arff"):
+        n, size = values.shape[0], rows or values.shape[0]
+        blocks = (values[start : start + size] for start in range(0, n, size))
+        frames = (pd.DataFrame(densify(block), columns=names) for block in blocks)
+    elif kind == ".frame":
         size = rows or len(source) or 1
         frames = (source.iloc[start : start + size] for start in range(0, len(source), size))
     elif kind == ".parquet":
@@ -123,28 +125,21 @@ def read_chunks(
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
-    """Yield data frames of so many rows of a Parquet file, or one of all rows."""
+    """Yield data frames of so many rows of a Parquet file, which is in memory as a whole."""
     with extra_for("a Parquet file"):
-        import pyarrow
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
     try:
-        # Otherwise what has been read stays in memory until the last row.
-        with ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+        with ParquetFile(path) as file:
             names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
-            size = rows or file.metadata.num_rows or 1
-            begun: list[Any] = []  # a batch ends with a group of rows of the file
-            # One thread: each further one would hold memory of its own.
-            for batch in file.iter_batches(size, columns=names, use_threads=False):
-                whole = pyarrow.Table.from_batches([*begun, batch])
-                if len(whole) >= size:
-                    yield whole.slice(0, size).to_pandas(ignore_metadata=True)
-                begun = whole.slice(size if len(whole) >= size else 0).to_batches()
-            if begun:
-                yield pyarrow.Table.from_batches(begun).to_pandas(ignore_metadata=True)
-    except pyarrow.ArrowException as error:
+            whole = file.read(names)
+    except ArrowException as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path} cannot be read as Parquet ({reason}): get it again") from None
+    size = rows or len(whole) or 1
+    for start in range(0, len(whole), size):
+        yield whole.slice(start, size).to_pandas(ignore_metadata=True)
 
 
 class CsvFile:
