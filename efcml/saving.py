@@ -212,7 +212,13 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
         return facts, []
-    pair, table = model._pair, table_of(model, table)
+    pair, names = model._pair, getattr(model, "feature_names_in_", None)
+    if table is not None and (
+        (names is not None and (*map(str, names),) != table.feature_names)
+        or len(table.feature_names) != model.n_features_in_
+    ):
+        raise ValueError("the table has other features than the model: give that of its data set.")
+    table = table or getattr(model, "table_", None)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
         "table": None if table is None else table.facts(),
@@ -221,22 +227,6 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     if name == "ChainEFC":
         facts["order"] = model.learner_.order.tolist()
     return facts, getattr(model.learner_, "models", [model.learner_])
-
-
-def table_of(model: Any, given: TableEncoder | None) -> TableEncoder | None:
-    """Return the table that is given, or that of the model, unless it has been fitted since."""
-    table = getattr(model, "table_", None) if given is None else given
-    if table is None:
-        return None
-    if not hasattr(table, "feature_names"):
-        kind = type(table).__name__
-        raise TypeError(f"table must be that of a data set, ds.table; got {kind}.")
-    known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
-    if known == table.feature_names and len(known) == model.n_features_in_:
-        return table
-    if given is not None:
-        raise ValueError("the table has other features than the model: give that of its data set.")
-    return None
 
 
 def plain_parameters(params: Facts) -> Facts:

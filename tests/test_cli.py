@@ -112,16 +112,25 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("", "required: COMMAND"),
         ("datasets info no-such-set", "there is no data set 'no-such-set'"),
         ("reproduce no-such-id", "pa-trends"),
-        ("tune x.csv", "which columns of x.csv are labels? Name them with --labels."),
-        ("tune x.arff", "which attributes of x.arff are labels? Name their file with --xml."),
+        (
+            "tune x.csv",
+            "which columns of x.csv are labels? Name them, or their file, with --labels.",
+        ),
+        (
+            "tune x.arff",
+            "which columns of x.arff are labels? Name them, or their file, with --xml.",
+        ),
         (
             "tune emotions --labels y",
-            "--labels is for a table, not emotions: leave it out.",
+            ".parquet, not emotions: leave it out.",
         ),
-        ("tune songs.csv --labels 2 --xml x", "--xml is for an ARFF file, not songs.csv: leave"),
+        (
+            "tune songs.csv --labels 2 --xml x",
+            "--xml is for files that end in .arff, not songs.csv: leave",
+        ),
         (
             "study emotions birds --vary beta=0,1 --kind x=drop",
-            "--kind is for a table, not emotions",
+            ".parquet, not emotions",
         ),
         ("tune songs.csv --labels 2 --kind x", "--kind is 'x': write NAME=VALUE."),
         ("tune drifting-clusters --vary beta=1,x", "beta must be a number"),
@@ -132,7 +141,7 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("study emotions --vary bet=1,2", "Invalid parameter 'bet'"),
         ("predict model.npz no.csv", "no.csv: No such file"),
         ("predict new.npz songs.csv", "has learned nothing yet"),
-        ("predict asking.npz songs.csv", "does not predict tables: give the file of an EFCML"),
+        ("predict asking.npz songs.csv", "or takes no tables: give the file of a fitted EFCML"),
         ("predict unnamed.npz few.csv", "has 1 columns, but the model takes 2 features"),
         ("predict model.npz few.csv", "few.csv has no column 'loud, very', which the model needs"),
         (
@@ -187,7 +196,7 @@ def test_tune_prints_what_it_found_and_goes_on_from_a_checkpoint(models, tmp_pat
     assert all(path.stat().st_mtime_ns == time for path, time in files.items())
     lines = text.splitlines()
     assert len(files) == 3 * 5
-    assert lines[0] == "songs: 3 points on 30 rows, the best 3:"
+    assert lines[0] == "songs: 3 points on 30 rows, the best:"
     assert len(lines[2:5]) == 3 and lines[5] == "" and "EFCMLClassifier(" in lines[-1]
 
 

@@ -15,7 +15,7 @@ from efcml.datasets import published as catalog
 from efcml.datasets.published import CATALOG
 from efcml.datasets.streams import GENERATORS
 from efcml.tables import arff
-from efcml.tables.reading import read_table
+from efcml.tables.reading import read_chunks
 
 DATA = Path(__file__).parent / "data"
 TINY_ARFF, TINY_XML = DATA / "tiny.arff", DATA / "tiny.xml"
@@ -140,7 +140,7 @@ def test_an_arff_file_is_read_with_its_oddities(tmp_path):
     assert_array_equal(two.X[:, 0], [1.5, 0, -1, 1.5, 0, np.nan])
     path.write_bytes(content.replace(b"width", b"breadth"))
     assert "other attributes" in refused(datasets.from_arff, TINY_ARFF, TINY_XML, test=path)
-    table = read_table(TINY_ARFF)
+    table = next(read_chunks(TINY_ARFF, None))
     assert_array_equal(table.frame[["place", "width"]], ds.X[:, [2, 0]])
     path.write_text(HEADER + "@data\n{0 1.5}\n{1 1}\n{ }\n")  # sparse rows
     assert_array_equal(arff.read_arff(path)[1], [[1.5, 0], [0, 1], [0, 0]])

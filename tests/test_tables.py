@@ -205,7 +205,7 @@ def test_columns_can_be_chosen(read):
     for kinds, words in (
         ({"w": "drop"}, "'w' cannot be taken as drop: choose among the columns 'id, code, z'"),
         ({"y": "drop"}, "'y' cannot be taken as drop"),
-        ({"z": "text"}, "'z' cannot be taken as 'text': say drop, category, date, or its format"),
+        ({"z": "text"}, "'z' has no date of text: say drop, category, date, or another format"),
     ):
         assert words in refused(read, columns, kinds=kinds)
 

@@ -18,27 +18,55 @@ REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")
 
 def add_commands(commands: Any) -> None:
     """Add the subcommands."""
-    for add_command in (add_tune, add_study, add_reproduce, add_datasets):
-        add_command(commands)
-
-
-# -- tune -----------------------------------------------------------------------------------
-
-
-def add_tune(commands: Any) -> None:
-    """Add the subcommand."""
     what = "see on the initial part whether other values of parameters are clearly better"
     parser = commands.add_parser("tune", help=what)
-    add = parser.add_argument
     shared.add_source(parser)
-    shared.add_backend(parser)
     what = "20 points of vigilance, alpha and beta (default), or the paper's 1360, which take hours"
-    add("--grid", choices=("short", "paper"), default="short", help=what)
+    parser.add_argument("--grid", choices=("short", "paper"), default="short", help=what)
     what = "a parameter and its values, instead of a grid; may be repeated, for every combination"
-    add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
-    add("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
+    parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    parser.add_argument("--measure", default="pa", metavar="NAME", help="what decides (default pa)")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
+    shared.add_backend(parser)
     parser.set_defaults(run=tune)
+
+    what = "compare variants of EFC-ML on data sets in several orders; write tables and a report"
+    parser = commands.add_parser("study", help=what)
+    shared.add_source(parser, nargs="+")
+    what = "a parameter and its values; others are compared with the first; may be repeated, for"
+    what += " every combination"
+    parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    what = "orders of the stream: that of the file, then shuffles (default 10)"
+    parser.add_argument("--orders", type=int, default=10, metavar="N", help=what)
+    parser.add_argument("--measures", default="pa,ap", metavar="A,B", help="what is measured")
+    what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=what)
+    shared.add_backend(parser)
+    parser.set_defaults(run=study)
+
+    what = "run the experiments of the paper; write records, tables, figures and verdicts"
+    parser = commands.add_parser("reproduce", help=what)
+    what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
+    parser.add_argument("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
+    what = f"folder for everything (default: {REPRODUCED}, with --quick {REPRODUCED_QUICK}); what"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"{what} is there is not run again")
+    what = "the same pictures on cut streams; all without mediamill"
+    parser.add_argument("--quick", action="store_true", help=what)
+    shared.add_backend(parser)
+    parser.set_defaults(run=reproduce)
+
+    parser = commands.add_parser("datasets", help="list, fetch or describe data sets")
+    parser.set_defaults(run=list_names)
+    actions = parser.add_subparsers(metavar="ACTION", dest="action")
+    actions.add_parser("list", help="names that efcml knows (also without ACTION)")
+    what = "download a published set into the cache folder"
+    for action, do, about in (
+        ("fetch", fetch, what),
+        ("info", show_info, "size, labels and source of a set"),
+    ):
+        parser = actions.add_parser(action, help=about)
+        parser.add_argument("name")
+        parser.set_defaults(run=do)
 
 
 def tune(options: Namespace) -> None:
@@ -53,32 +81,10 @@ def tune(options: Namespace) -> None:
     where |= {"checkpoint": options.checkpoint, "grid": grid}
     ds = shared.read_source(options, options.data)
     result = search(*ds.initial, measure=options.measure, **where)
-    best = result.table[:SHOWN]
-    points = f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows"
+    best = result.table[:SHOWN].to_string(index=False, float_format="%.4g")
     call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
-    print(f"{points}, the best {len(best)}:\n{best.to_string(index=False, float_format='%.4g')}")
+    print(f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows, the best:\n{best}")
     print(f"\n{result}.\nEFCMLClassifier({call})")
-
-
-# -- study ----------------------------------------------------------------------------------
-
-
-def add_study(commands: Any) -> None:
-    """Add the subcommand."""
-    what = "compare variants of EFC-ML on data sets in several orders; write tables and a report"
-    parser = commands.add_parser("study", help=what)
-    add = parser.add_argument
-    shared.add_source(parser, nargs="+")
-    what = "a parameter and its values; others are compared with the first; may be repeated, for"
-    what += " every combination"
-    add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    what = "orders of the stream: that of the file, then shuffles (default 10)"
-    add("--orders", type=int, default=10, metavar="N", help=what)
-    add("--measures", default="pa,ap", metavar="A,B", help="what is measured")
-    shared.add_backend(parser)
-    what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
-    add("--out", type=Path, metavar="DIR", help=what)
-    parser.set_defaults(run=study)
 
 
 def study(options: Namespace) -> None:
@@ -118,24 +124,6 @@ def read_varied(options: Namespace) -> dict[str, list[Any]]:
     return varied
 
 
-# -- reproduce ------------------------------------------------------------------------------
-
-
-def add_reproduce(commands: Any) -> None:
-    """Add the subcommand."""
-    what = "run the experiments of the paper; write records, tables, figures and verdicts"
-    parser = commands.add_parser("reproduce", help=what)
-    add = parser.add_argument
-    what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
-    add("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
-    what = f"folder for everything (default: {REPRODUCED}, with --quick {REPRODUCED_QUICK}); what"
-    add("--out", type=Path, metavar="DIR", help=f"{what} is there is not run again")
-    what = "the same pictures on cut streams; all without mediamill"
-    add("--quick", action="store_true", help=what)
-    shared.add_backend(parser)
-    parser.set_defaults(run=reproduce)
-
-
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
@@ -152,23 +140,6 @@ def reproduce(options: Namespace) -> None:
     say = partial(print, flush=True)  # in a log of hours, a line should be there at once
     say(f"{', '.join(ids)}; everything goes to {folder}")
     session.reproduce(ids, folder, quick=options.quick, say=say, **where)
-
-
-# -- datasets -------------------------------------------------------------------------------
-
-
-def add_datasets(commands: Any) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser("datasets", help="list, fetch or describe data sets")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action")
-    parser.set_defaults(run=list_names)
-    actions.add_parser("list", help="names that efcml knows (also without ACTION)")
-    fetching = actions.add_parser("fetch", help="download a published set into the cache folder")
-    fetching.add_argument("name")
-    fetching.set_defaults(run=fetch)
-    info = actions.add_parser("info", help="size, labels and source of a set")
-    info.add_argument("name")
-    info.set_defaults(run=show_info)
 
 
 def list_names(options: Namespace) -> None:

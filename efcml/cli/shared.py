@@ -45,15 +45,14 @@ def check_source(options: Namespace, sources: Sequence[str]) -> None:
     for name in (*OF_TABLES, "xml"):
         wanted = [".arff"] if name == "xml" else TABLES
         if getattr(options, name) and not {*kinds.values()} & {*wanted}:
-            files = "an ARFF file" if name == "xml" else "a table"
-            raise ValueError(f"--{name} is for {files}, not {', '.join(sources)}: leave it out.")
+            where = f"files that end in {' or '.join(wanted)}"
+            raise ValueError(f"--{name} is for {where}, not {', '.join(sources)}: leave it out.")
     for source, kind in kinds.items():
-        if kind == ".arff" and not options.xml:
-            which = f"which attributes of {source} are labels?"
-            raise ValueError(f"{which} Name their file with --xml.")
-        if kind in TABLES and not options.labels:
-            raise ValueError(f"which columns of {source} are labels? Name them with --labels.")
-        if kind in (*TABLES, ".arff"):
+        needed = {".arff": "xml"} | dict.fromkeys(TABLES, "labels")
+        if kind in needed and not getattr(options, needed[kind]):
+            which = f"which columns of {source} are labels?"
+            raise ValueError(f"{which} Name them, or their file, with --{needed[kind]}.")
+        if kind in needed:
             Path(source).open("rb").close()
 
 

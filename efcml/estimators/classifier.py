@@ -110,15 +110,14 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             choice of a prior and births take all rows alike. A row of weight 0 is left out.
         """
         with self._unchanged_if_refused():
-            rows, Y, classes = self._read(X, y, reset=True)
+            rows, Y = self._begin(X, y)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
                 raise ValueError(
                     "y has no known label: at least one must be 0 or 1, not NaN, in a row of weight"
                     " above zero."
                 )
-            learner = self._new_learner(rows.shape[1], Y.shape[1])
-            self._remember(y, classes, learner.fit(rows, Y, weights))
+            self.learner_ = self._new_learner(rows.shape[1], Y.shape[1]).fit(rows, Y, weights)
         return self
 
     @one_at_a_time
@@ -168,9 +167,12 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         """
         fresh = learn and not hasattr(self, "learner_")
         with self._unchanged_if_refused():
-            rows, Y, known = self._read(X, y, classes, reset=fresh)
             if fresh:
-                self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
+                rows, Y = self._begin(X, y, classes)
+                self.learner_ = self._new_learner(rows.shape[1], Y.shape[1])
+            else:
+                rows = self.check_features(X)
+                Y = self._read_target(y, rows.shape[0], classes)[0]
         return self.learner_, rows, Y
 
     @one_at_a_time
@@ -185,23 +187,21 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         _ = self._learned
         return self._read_target(y, n_rows)[0]
 
-    def _read(
-        self, X: "TableLike", y: "TableLike", classes: Any = None, *, reset: bool
-    ) -> "tuple[Floats, Floats, Array | None]":
-        """Return rows and labels, and the classes of a single binary target."""
-        rows = targets.check_table(self, X, reset=True) if reset else self.check_features(X)
-        return rows, *self._read_target(y, rows.shape[0], classes, reset=reset)
-
-    def _remember(self, y: "TableLike", classes: "Array | None", learner: Any) -> None:
-        self.learner_, self._pair = learner, classes
-        self.__dict__.pop("label_names_", None)
+    def _begin(self, X: "TableLike", y: "TableLike", classes: Any = None) -> "tuple[Any, Floats]":
+        """Return the first rows and labels, checked, and note classes and names."""
+        rows = targets.check_table(self, X, reset=True)
+        Y, self._pair = self._read_target(y, rows.shape[0], classes, reset=True)
+        for name in ("label_names_", "table_"):
+            self.__dict__.pop(name, None)
         if (names := targets.column_names(y)) is not None:
             self.label_names_ = names
+        return rows, Y
 
-    def _check_target(self, y: Any, n_rows: int, *, reset: bool = False) -> "tuple[Array, bool]":
-        """Return y as an array, and whether it is a single binary target."""
-        names = targets.column_names(y)
-        y = targets.as_array(y)
+    def _read_target(
+        self, y: Any, n_rows: int, classes: Any = None, *, reset: bool = False
+    ) -> "tuple[Floats, Array | None]":
+        """Return the labels as floats (n, K), and the classes of a single binary target."""
+        names, y = targets.column_names(y), targets.as_array(y)
         flat = y.ndim == 1 or (y.shape[1:] == (1,) and not reset and self._binary)
         if not reset and flat != self._binary:
             shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
@@ -213,13 +213,6 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         expected = names if reset else getattr(self, "label_names_", names)
         if names is not None and not np.array_equal(names, expected):
             raise ValueError(f"y must have the columns {list(expected)}, in this order.")
-        return y, flat
-
-    def _read_target(
-        self, y: Any, n_rows: int, classes: Any = None, *, reset: bool = False
-    ) -> "tuple[Floats, Array | None]":
-        """Return the labels as floats (n, K), and the classes of a single binary target."""
-        y, flat = self._check_target(y, n_rows, reset=reset)
         known = None if reset else self.classes_
         if flat:
             return targets.read_binary(y, known, classes)
@@ -302,17 +295,16 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
         targets both are the accuracy.
         """
-        labels = self.predict(X)
-        y, flat = self._check_target(y, len(labels))
-        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)
-        known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
+        decisions = self.answer(X).decisions
+        Y = self._read_target(y, len(decisions))[0]
+        weights = 1.0 - np.isnan(Y)
         if sample_weight is not None:
-            if np.shape(sample_weight) != labels.shape[:1]:
+            if np.shape(sample_weight) != Y.shape[:1]:
                 raise ValueError("sample_weight must hold one number per row of X.")
-            known = (known.T * np.asarray(sample_weight, dtype=float)).T
-        if not known.any():
+            weights *= np.asarray(sample_weight, dtype=float)[:, None]
+        if not weights.any():
             raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
-        return float(np.average(labels == y, weights=known))
+        return float(np.average(decisions == Y, weights=weights))
 
     # -- names --------------------------------------------------------------------------------
 
@@ -331,18 +323,18 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             from then on; arrays are taken as before. Columns of 0 and 1 that are called
             ``machine=A`` and ``machine=B`` are read as one thing.
         """
-        n_labels = self._learned.n_labels
+        given = (
+            ("label_names_", label_names, self._learned.n_labels),
+            ("feature_names_in_", feature_names, self.n_features_in_),
+        )
         with self._unchanged_if_refused():
-            self._name("feature_names_in_", feature_names, self.n_features_in_)
-            self._name("label_names_", label_names, n_labels)
+            for attribute, names, count in given:
+                if names is not None and not len(names) == count == len({*map(str, names)}):
+                    kind = attribute.partition("_")[0]
+                    raise ValueError(f"{kind}_names must be {count} different names.")
+                if names is not None:
+                    setattr(self, attribute, np.array([*map(str, names)], dtype=object))
         return self
-
-    def _name(self, attribute: str, names: "Names", count: int) -> None:
-        if names is not None:
-            if len(names) != count or len({*map(str, names)}) != count:
-                kind = attribute.partition("_")[0]
-                raise ValueError(f"{kind}_names must be {count} different names.")
-            setattr(self, attribute, np.array([*map(str, names)], dtype=object))
 
     def _column_kinds(self) -> ColumnKinds:
         """Return names and kinds of the columns of the learner."""

@@ -6,7 +6,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from efcml.tables.fields import (
     short,
     table_error,
 )
-from efcml.tables.reading import Table, read_table
+from efcml.tables.reading import Table, read_chunks
 
 if TYPE_CHECKING:
     from efcml.support.aliases import Facts, Floats, PathLike
@@ -130,10 +130,7 @@ class TableEncoder:
             if name not in names:
                 known = f"choose among the columns {in_words(names)}"
                 raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
-            if kind not in (DROP, CATEGORY, DATE) and "%" not in kind:
-                known = "say drop, category, date, or its format, such as %d.%m.%Y"
-                raise ValueError(f"{short(name)} cannot be taken as {short(kind)}: {known}")
-        first = table.head(n_learned)
+        first = replace(table, frame=table.frame.iloc[:n_learned])
         columns, problems = [], []
         for name in names:
             try:
@@ -193,11 +190,10 @@ class TableEncoder:
         ``labels`` are columns of 0 and 1, or yes and no: names, names with commas, or how many of
         the last columns; those of the first table if not given. A gap is not known, NaN.
         """
-        rows = table if isinstance(table, Table) else read_table(table)
+        rows = table if isinstance(table, Table) else next(read_chunks(table, None))
         known = {label.name: label for label in self.labels}
         labels = [*known] if labels is None else labels
-        none = isinstance(labels, Sequence) and not labels
-        names = [] if none else find_labels(rows.names, labels, rows.where)
+        names = [] if labels in ((), []) else find_labels(rows.names, labels, rows.where)
         columns = [known.get(name, Column(name, LABEL, LABEL)) for name in names]
         both = self._encode(rows, (*columns, *self.used))
         if isinstance(table, pd.DataFrame):
@@ -275,7 +271,7 @@ def find_column(name: str, fields: Fields, learned: Fields, said: str) -> Column
     if said == CATEGORY or fields.is_category:
         return category_column(name, fields, learned)
     if said or fields.are_moments:
-        return date_column(name, fields, learned, said if "%" in said else "", note)
+        return date_column(name, fields, learned, said.replace(DATE, ""), note)
     if fields.are_numbers:
         return number_column(name, note)
     words = fields.counts
@@ -327,7 +323,8 @@ def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str
     hows = hows or find_date_formats([*fields.counts], 0.1) or [ISO]
     moments = fields.moments(hows[0])
     if not moments.notna().any():
-        raise ValueError(f"has no date of {said or 'a known format'}: name another one")
+        how = said or "a known format"
+        raise ValueError(f"has no date of {how}: say drop, category, date, or another format")
     if moments.nunique() == 1 and moments.notna().all():
         return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
     first = learned.moments(hows[0])

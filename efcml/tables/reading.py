@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ from efcml.tables.fields import (
 )
 
 if TYPE_CHECKING:
-    from efcml.support.aliases import PathLike
+    pass
 
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it may be part of names and numbers
 SAMPLE = 200  # rows by which separator, decimal signs and columns of text are found
@@ -65,10 +65,6 @@ class Table:
         """The names of all columns."""
         return list(self.frame.columns)
 
-    def head(self, rows: int) -> Table:
-        """Return the first rows."""
-        return replace(self, frame=self.frame.iloc[:rows])
-
     def fields(self, name: str) -> Fields:
         """Return the fields of a column."""
         return Fields(self.frame[name], self.signs.get(name, "."))
@@ -77,11 +73,6 @@ class Table:
         """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
         row += self.first
         return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
-
-
-def read_table(source: PathLike | pd.DataFrame) -> Table:
-    """Return all rows of a file or a data frame."""
-    return next(read_chunks(source, None))
 
 
 def read_chunks(
