@@ -15,7 +15,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZIP_STORED
 
 import numpy as np
@@ -25,14 +25,12 @@ import efcml
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters
 from efcml.seams import name_of
+from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
 from efcml.support.declared import facts_of
 from efcml.support.files import replacing
 from efcml.support.guard import lock_of
 from efcml.support.states import nest, pick, shorten, take
 from efcml.tables.encoder import TableEncoder
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
 
 FORMAT_VERSION = 5
 HEADER, HASH = "header", "sha256"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas
+from numpy.typing import ArrayLike
 
 from efcml.active.criteria import CRITERIA, USUAL
 from efcml.active.questions import (
@@ -23,6 +24,7 @@ from efcml.active.questions import (
 )
 from efcml.evaluation.blocks import in_blocks
 from efcml.model.trace import Trace
+from efcml.support.aliases import Bools, Facts, Floats
 from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
 from efcml.support.files import without_nan
@@ -31,10 +33,8 @@ from efcml.support.masks import densify
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
 
     from efcml.evaluation.blocks import AfterBlock
-    from efcml.support.aliases import Bools, Facts, Floats
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
 STEP = 0.01  # of the threshold of ambiguity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from efcml.estimators.targets import one_row
 from efcml.kernels.linalg import whole
 from efcml.kernels.planes import SLOW
 from efcml.model.learner import Learner
+from efcml.support.aliases import Bools, Facts, Floats
 from efcml.tables.fields import FLAGS
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Facts, Floats
 
 FIRST = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from efcml.cli import shared
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 SHOWN = 10  # points in the table
 REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from efcml.support.files import make_folder, to_text, whole_files, without_nan
 from efcml.support.progress import is_watched, progress_bar
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from efcml.active import ActiveLearner
     from efcml.cli.stream import StreamRun
     from efcml.datasets import Dataset

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
 from ast import literal_eval
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-
     from efcml.datasets import Dataset
 
 BUILT_IN = "drifting-clusters"

@@ -14,9 +14,10 @@ import numpy as np
 
 from efcml import __version__
 from efcml.evaluation import PrequentialResult
-from efcml.evaluation.stream_pass import begin_pass
+from efcml.evaluation.stream_pass import StreamPass, begin_pass
 from efcml.saving import expected, pack, read, unpack, write
 from efcml.studies.provenance import digest
+from efcml.support.aliases import Facts, Shapes
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
 from efcml.support.states import nest, pick
@@ -24,8 +25,6 @@ from efcml.support.states import nest, pick
 if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
-    from efcml.evaluation.stream_pass import StreamPass
-    from efcml.support.aliases import Facts, Shapes
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
 SECONDS_BETWEEN = 5.0  # two writings of the file

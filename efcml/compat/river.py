@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite, nan
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,9 +22,8 @@ from efcml.support.imports import extra_for
 with extra_for("RiverEFCML"):
     from river import base
 
-if TYPE_CHECKING:
-    from efcml.model.labels import Answer
-    from efcml.support.aliases import Floats
+from efcml.model.labels import Answer
+from efcml.support.aliases import Floats
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
 

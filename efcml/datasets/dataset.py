@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from efcml.support.aliases import Floats, PathLike
 from efcml.support.masks import densify, fill_mask, is_sparse
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.support.aliases import Floats, PathLike
     from efcml.tables.encoder import TableEncoder
 
 Columns: TypeAlias = Sequence[str] | str

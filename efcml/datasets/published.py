@@ -7,18 +7,16 @@ import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
+from efcml.support.aliases import Floats
 from efcml.support.progress import is_watched
 
 from .dataset import Dataset, from_arff
 from .streams import GENERATORS
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats
 
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/master"
 

@@ -29,16 +29,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.random import Generator as Rng
+
+from efcml.support.aliases import Bools, Floats
 
 from .dataset import Dataset, choose_initial
-
-if TYPE_CHECKING:
-    from numpy.random import Generator as Rng
-
-    from efcml.support.aliases import Bools, Floats
 
 Marks: TypeAlias = dict[str, int]
 

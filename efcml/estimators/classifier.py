@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
@@ -15,17 +16,15 @@ from efcml.estimators import targets
 from efcml.explain import ColumnKinds, Explanation, Group, RuleList, Trust, find_flags, name_all
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
+from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from efcml.model.labels import Answer
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 
 
 @with_parameters

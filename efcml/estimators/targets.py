@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from efcml.support.aliases import Array, Floats
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Floats
 
 OR_ELSE = "turn them into numbers first, or let datasets.from_frame make features of them."
 

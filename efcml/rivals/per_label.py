@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
@@ -14,11 +14,9 @@ from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals import LEAST_SQUARES
+from efcml.support.aliases import Floats, Ints
 from efcml.support.declared import other, with_parameters
 from efcml.support.guard import Guarded, one_at_a_time
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, Ints
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 

@@ -10,18 +10,16 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from efcml.support.aliases import Floats, PathLike
 from efcml.support.masks import densify
 from efcml.tables.fields import short, to_number
 from efcml.tables.reading import find_encoding
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, PathLike
 
 WIDE = 300  # attributes
 _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{}]*)""")

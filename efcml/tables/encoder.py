@@ -7,11 +7,12 @@ import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from efcml.support.aliases import Facts, Floats, PathLike
 from efcml.tables.fields import (
     FLAGS,
     ISO,
@@ -27,9 +28,6 @@ from efcml.tables.fields import (
     table_error,
 )
 from efcml.tables.reading import Table, read_chunks
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Facts, Floats, PathLike
 
 NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
 LABEL = "label"

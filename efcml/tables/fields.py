@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api import types
 
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Bools, Floats
+from efcml.support.aliases import Array, Bools, Floats
 
 GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "none", "null", "?", "-", "--", "<na>"))
 YES_NO = (

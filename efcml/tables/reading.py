@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -28,9 +28,6 @@ from efcml.tables.fields import (
     table_error,
     to_number,
 )
-
-if TYPE_CHECKING:
-    pass
 
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it may be part of names and numbers
 SAMPLE = 200  # rows by which separator, decimal signs and columns of text are found
