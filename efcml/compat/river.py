@@ -14,7 +14,6 @@ from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.labels import plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
-from efcml.support.checks import MOST_WEIGHT
 from efcml.support.declared import with_parameters
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.imports import extra_for
@@ -96,7 +95,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     @one_at_a_time
     @interrupts_held()
-    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any], w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
         """Learn one row; of one without any known label nothing is learned, but time passes.
 
         Parameters
@@ -105,16 +104,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             Finite numbers by feature; None and NaN are missing, as is a feature that is not there.
         y : dict
             True or False (or 1 and 0) by label; None and NaN are unknown.
-        w : float
-            Weight of the row, as ``sample_weight`` of `EFCMLClassifier.partial_fit`; 0 leaves it
-            out. Rows of the warm-up count alike.
         """
         features, labels, learner = read_features(x), read_labels(y), self.learner
-        if not 0.0 <= as_float(w) <= MOST_WEIGHT:
-            raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
-        if w not in (0.0, 1.0) and not learner.fitted:
-            raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
-        if not labels or w == 0.0:
+        if not labels:
             if learner.fitted:
                 learner.pass_rows(1)
             return
@@ -139,8 +131,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         if new := sorted(labels.keys() - self._labels.keys(), key=repr):
             self._labels |= {name: c for c, name in enumerate(new, len(self._labels))}
             learner.add_labels(len(new))
-        weights = None if w == 1.0 else np.array([float(w)])
-        learner.learn(self._row(features), as_row(labels, self._labels), None, weights)
+        learner.learn(self._row(features), as_row(labels, self._labels))
 
     def _row(self, features: dict[Any, float]) -> "Floats":
         """Return features as a row (1, p); of many, what is not there is 0."""

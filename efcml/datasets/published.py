@@ -26,10 +26,9 @@ class DatasetNotFound(ValueError):
 
 
 class Published(NamedTuple):
-    """One published data set: its size, and its files.
+    """One published data set: its size, and its files (published.toml).
 
-    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there;
-    they are in published.toml.
+    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there.
     """
 
     name: str
@@ -99,15 +98,16 @@ def load(name: str, **options: Any) -> Dataset:
     return replace(ds, n_initial=n_initial)
 
 
-def read_whole(record: Published, path: Path) -> tuple[list[str], Floats]:
-    """Return names and values of features and labels that are in one file."""
+def read_whole(record: Published, path: Path) -> tuple[Any, Floats]:
+    """Return names, if there are some, and values of features and labels in one file."""
     from efcml.tables.arff import read_arff  # not above: it loads pandas
 
     if path.suffix == ".arff":
         return read_arff(path)[:2]
-    names = [f"Att{i + 1}" for i in range(record.p)] + [f"Class{i + 1}" for i in range(record.K)]
     try:
         with np.load(path, allow_pickle=False) as arrays:
+            names = [f"Att{i + 1}" for i in range(record.p)]
+            names += [f"Class{i + 1}" for i in range(record.K)]
             return names, np.hstack([arrays["X"], arrays["Y"]])
     except (OSError, KeyError, ValueError, BadZipFile):
         raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
@@ -132,20 +132,16 @@ def cache_folder() -> Path:
 
 def searched_folders() -> list[Path]:
     """Return the folders where data files are searched, in this order."""
-    given = os.environ.get("EFCML_DATA")
-    folders = [*([Path(given).expanduser()] if given else []), cache_folder()]
-    before = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
+    given, before = os.environ.get("EFCML_DATA"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    others = [one for one in (before, beside_checkout) if one.is_dir() and one not in folders]
-    return [*folders, *others]
+    others = [one for one in (Path(before, "efcml").expanduser(), beside_checkout) if one.is_dir()]
+    return [*([Path(given).expanduser()] if given else []), cache_folder(), *others]
 
 
 def find_folder(record: Published) -> Path | None:
     """Return the first folder that has all files of a record, or None."""
-    for folder in searched_folders():
-        if all((folder / file).is_file() for file in record.files):
-            return folder
-    return None
+    folders = searched_folders()
+    return next((one for one in folders if all((one / f).is_file() for f in record.files)), None)
 
 
 def fetch(name: str) -> Path:

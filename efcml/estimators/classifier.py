@@ -286,9 +286,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         return np.hstack([1.0 - chances, chances])
 
     @one_at_a_time
-    def score(
-        self, X: "TableLike", y: "TableLike", sample_weight: "ArrayLike | None" = None
-    ) -> float:
+    def score(self, X: "TableLike", y: "TableLike") -> float:
         """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
 
         Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
@@ -296,14 +294,10 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         """
         decisions = self.answer(X).decisions
         Y = self._read_target(y, len(decisions))[0]
-        weights = 1.0 - np.isnan(Y)
-        if sample_weight is not None:
-            if np.shape(sample_weight) != Y.shape[:1]:
-                raise ValueError("sample_weight must hold one number per row of X.")
-            weights *= np.asarray(sample_weight, dtype=float)[:, None]
-        if not weights.any():
-            raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
-        return float(np.average(decisions == Y, weights=weights))
+        known = ~np.isnan(Y)
+        if not known.any():
+            raise ValueError("y has no known label to score: every entry is NaN.")
+        return float(np.mean(decisions[known] == Y[known]))
 
     # -- names --------------------------------------------------------------------------------
 

@@ -45,7 +45,9 @@ def is_gap(text: str) -> bool:
 
 
 def to_number(text: str, decimal: str = ".") -> float:
-    """Return a number, of which thousands may be separated; NaN if the text is none.
+    """Return a number; NaN if the text is none.
+
+    The decimal sign only tells what 1,234 is: the other sign may separate thousands.
 
     Examples
     --------
@@ -54,10 +56,10 @@ def to_number(text: str, decimal: str = ".") -> float:
     """
     if THOUSANDS[decimal].fullmatch(text):
         text = text.replace(OTHER_SIGN[decimal], "")
-    elif "_" in text or (decimal == "," and "." in text):
+    elif "_" in text:
         return math.nan  # Python reads 1_000 as a number; in a data file it is more likely a slip
     try:
-        return float(text.replace(decimal, "."))
+        return float(text.replace(",", "."))
     except ValueError:
         return math.nan
 

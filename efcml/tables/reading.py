@@ -6,7 +6,7 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -50,7 +50,7 @@ class Table:
     frame: pd.DataFrame
     where: str
     first: int  # the row of the source with which the frame begins
-    signs: Mapping[str, str]  # the decimal signs of columns of text
+    decimal: str  # the sign
     commas: Sequence[str]  # where decimal commas were found
     csv: CsvFile | None
 
@@ -64,7 +64,7 @@ class Table:
 
     def fields(self, name: str) -> Fields:
         """Return the fields of a column."""
-        return Fields(self.frame[name], self.signs.get(name, "."))
+        return Fields(self.frame[name], self.decimal)
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
@@ -85,7 +85,7 @@ def read_chunks(
     if not isinstance(source, pd.DataFrame):
         where, kind = str(source), Path(source).suffix.lower()
     frames: Iterable[pd.DataFrame]
-    file, signs, first = None, None, 0
+    file, sign, first = None, None, 0
     if kind == ".arff":
         from efcml.tables.arff import read_arff  # not above: it needs what is here
 
@@ -100,13 +100,13 @@ def read_chunks(
         frames = parquet_chunks(Path(source), rows)
     else:
         file = CsvFile(Path(source), delimiter, decimal)
-        frames, signs, commas = file.chunks(rows), file.signs, file.commas
+        frames, sign, commas = file.chunks(rows), file.decimal, file.commas
     for frame in frames:
         frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-        if signs is None:
+        if sign is None:
             check_names(frame.columns, where)
-            signs, commas = find_signs(frame.iloc[:SAMPLE], decimal)
-        yield Table(frame, where, first, signs, commas, file)
+            sign, commas = find_decimal(frame.iloc[:SAMPLE], decimal)
+        yield Table(frame, where, first, sign, commas, file)
         first += len(frame)
     if not first:
         raise ValueError(f"{where} has no rows: give at least one")
@@ -152,13 +152,8 @@ class CsvFile:
         if any(len(row) != len(self.names) for row in rows):
             self.check_lengths()
         sample = pd.DataFrame(rows, columns=self.names, dtype=object)
-        self.signs, self.commas = find_signs(sample, decimal, self.sep)
-        self.decimal = decimal or ("," if self.commas else ".")
-        self.text_names = [
-            name
-            for name, sign in self.signs.items()
-            if sign != self.decimal or not are_numbers(sample[name], sign)
-        ]
+        self.decimal, self.commas = find_decimal(sample, decimal, self.sep)
+        self.text_names = [n for n in self.names if not are_numbers(sample[n], self.decimal)]
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the fields of every row that is not blank, header first, and its last line."""
@@ -257,38 +252,28 @@ def find_separator(lines: Sequence[str]) -> str:
     return max(reversed(SEPARATORS), key=lambda sep: widths[sep][0])
 
 
-def find_signs(
-    sample: pd.DataFrame, decimal: str | None, sep: str = ";"
-) -> tuple[dict[str, str], list[str]]:
-    """Return the decimal sign of each column of text, and where decimal commas were found.
+def find_decimal(sample: pd.DataFrame, given: str | None, sep: str = ";") -> tuple[str, list[str]]:
+    """Return the decimal sign that decides of 1,234, and the columns that have decimal commas.
 
-    A column without any has the sign of all together; ``decimal`` decides for all.
+    It is that of the fields which can have but one; without any 1,234 counts as it stands there
+    most, but never where commas separate columns.
     """
     texts = {n: [one.strip() for one in sample[n] if isinstance(one, str)] for n in sample}
-    whole = find_sign(chain(*texts.values()), doubtful=True, sep=sep) or "."
-    signs = {name: decimal or find_sign(texts[name]) or whole for name in texts}
-    commas = [
-        name
-        for name, sign in signs.items()
-        if sign == "," and are_numbers(texts[name], ",") and any("," in one for one in texts[name])
-    ]
-    return signs, [] if decimal else commas
-
-
-def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
-    """Return the decimal sign of more fields, empty if none has one.
-
-    1,234 may be either; it counts if there is nothing else and ``doubtful`` says so, but never
-    where commas separate columns.
-    """
     sure, doubts = Counter[str](), Counter[str]()
-    for text in texts:
+    for text in chain(*texts.values()):
         for sign, pattern in _SIGNED.items():
             if pattern.fullmatch(text):
                 (doubts if THOUSANDS[OTHER_SIGN[sign]].fullmatch(text) else sure)[sign] += 1
     doubts[","] *= sep != ","
-    counts = doubts if doubtful and not sure else sure
-    return "," if counts[","] > counts["."] else "." if counts["."] else ""
+    counts = sure or doubts
+    sign = given or ("," if counts[","] > counts["."] else ".")
+    commas = [
+        name
+        for name, column in texts.items()
+        if are_numbers(column, sign)
+        and any("," in one and not THOUSANDS[sign].fullmatch(one) for one in column)
+    ]
+    return sign, [] if given else commas
 
 
 def are_numbers(texts: Iterable[str], decimal: str) -> bool:
