@@ -96,13 +96,7 @@ def check_parameters(model: Any) -> None:
 
 
 def read_value(text: str) -> Any:
-    """Return a truth value, a number, a list of numbers, or the word.
-
-    Examples
-    --------
-    >>> [read_value(text) for text in ("true", "30", "1e-4", "2,0,1", "none")]
-    [True, 30, 0.0001, [2, 0, 1], 'none']
-    """
+    """Return a truth value, a number, a list of numbers, or the word."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:

@@ -47,7 +47,10 @@ class StreamRun:
         self.last = time.monotonic()
         if checkpoint is not None:
             make_folder(checkpoint.parent)
-            self.about = describe(self, ds)
+            asks = active and (active.budget, active.unit, active.criteria, active.random_state)
+            # Of a table also what was learned: the same features may be of other words.
+            what = repr((ds.n_initial, ds.table, type(model), learn, asks, __version__))
+            self.about = digest(ds.X, ds.Y, model.get_params(), what)  # what tells it from others
 
     @property
     def finished(self) -> bool:
@@ -135,12 +138,3 @@ class StreamRun:
         shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
         models = {name: expected(content[name]) for name in ("model", "active") if name in content}
         return nest(record=shapes, **models)
-
-
-def describe(run: StreamRun, ds: Dataset) -> str:
-    """Return what tells a run from others."""
-    active = run.active
-    asks = active and (active.budget, active.unit, active.criteria, active.random_state)
-    # Of a table also what was learned: the same features may be of other words.
-    what = repr((ds.n_initial, ds.table, type(run.model), run.learn, asks, __version__))
-    return digest(ds.X, ds.Y, run.model.get_params(), what)

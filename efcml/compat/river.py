@@ -210,13 +210,7 @@ MUST_BE_LABEL = "label {!r} must be True or False (1 or 0), or None if it is unk
 
 
 def read_features(x: Any) -> dict[Any, float]:
-    """Return the features that are there as floats; None and NaN are missing.
-
-    Examples
-    --------
-    >>> read_features({"size": 2, "full": True, "age": None})
-    {'size': 2.0, 'full': 1.0}
-    """
+    """Return the features that are there as floats; None and NaN are missing."""
     return read_dictionary(x, "x must be a dictionary of features", isfinite, MUST_BE_FEATURE)
 
 

@@ -73,6 +73,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
+        labels = _as_names(self.label_names, self.Y, Y.shape[1], "label")
         n, values = X.shape[0], X.data if is_sparse(X) else X
         if n != len(Y):
             raise ValueError(f"X has {n} rows and Y has {len(Y)}: give one label row per row")
@@ -81,14 +82,16 @@ class Dataset:
             why = "features are finite, or NaN where missing"
             raise ValueError(f"{where} is {values[tuple(at)]}: {why}")
         for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
-            why = "labels are 0, 1, or NaN where unknown"
-            raise ValueError(f"Y[{row}, {k}] is {Y[row, k]:g}: {why}")
+            why = f"label {labels[k]!r} is {Y[row, k]:g}"
+            raise ValueError(
+                f"{self.name}, row {row}: {why}: labels are 0, 1, or NaN where unknown"
+            )
         kept = {
             "X": X,
             "Y": Y,
             "n_initial": choose_initial(self.n_initial, n),
             "feature_names": _as_names(self.feature_names, self.X, X.shape[1], "feature"),
-            "label_names": _as_names(self.label_names, self.Y, Y.shape[1], "label"),
+            "label_names": labels,
             "marks": dict(self.marks),
         }
         for name, value in kept.items():
@@ -259,14 +262,7 @@ def from_arff(
 
 
 def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
-    """Return a note about every label from which nothing or little can be learned, and on gaps.
-
-    Examples
-    --------
-    >>> notes_on_labels(["a", "b"], np.array([[0.0, np.nan]] * 20))
-    ["label 'a' is never there, in 20 known rows", "label 'b' is not known in any of 20 rows",
-     '50 % of the labels are unknown']
-    """
+    """Return a note about every label from which nothing or little can be learned, and on gaps."""
     notes = []
     for name, column in zip(names, Y.T, strict=True):
         known = column[~np.isnan(column)]

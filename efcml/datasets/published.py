@@ -103,7 +103,7 @@ def read_whole(record: Published, path: Path) -> tuple[Any, Floats]:
     from efcml.tables.arff import read_arff  # not above: it loads pandas
 
     if path.suffix == ".arff":
-        return read_arff(path)[:2]
+        return read_arff(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             names = [f"Att{i + 1}" for i in range(record.p)]

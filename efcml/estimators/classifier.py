@@ -450,15 +450,6 @@ class EFCMLClassifier(MultiLabelFace):
         and it grows with the explained variance. Before the first look, and with
         ``relevance="off"``, all are 1. `efcml.plots.draw_relevance` draws it;
         ``clf.learner_.relevance.course`` has all looks along the stream.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from efcml import EFCMLClassifier
-        >>> X = np.random.default_rng(0).normal(size=(300, 3))
-        >>> clf = EFCMLClassifier().fit(X, (X[:, [0]] > 0) * 1)
-        >>> (clf.feature_relevance_ > 0).tolist()
-        [True, False, False]
         """
         check_is_fitted(self, "learner_")
         return self.learner_.feature_relevance

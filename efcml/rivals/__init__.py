@@ -42,13 +42,6 @@ def make_model(name: str, **parameters: Any) -> Any:
     """Return a new estimator; keywords override its parameters.
 
     Give ``MODELS[name].learn`` to `prequential`: it is false for "static".
-
-    Examples
-    --------
-    >>> make_model("rfwls", vigilance=0.4).correlation
-    'none'
-    >>> MODELS["static"].learn
-    False
     """
     check_choice("model", name, MODELS)
     return resolve_name(MODELS[name].home)(**{**MODELS[name].parameters, **parameters})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -25,7 +24,6 @@ from efcml.tables.fields import (
     in_words,
     plain_word,
     short,
-    table_error,
 )
 from efcml.tables.reading import Table, read_chunks
 
@@ -120,8 +118,7 @@ class TableEncoder:
     ) -> TableEncoder:
         """Find out what each column is; values and first days are those of some first rows.
 
-        ``kinds`` says what columns are: "drop", "category", "date" or the format of one. All that
-        is wrong with the table is told at once.
+        ``kinds`` says what columns are: "drop", "category", "date" or the format of one.
         """
         names = [name for name in table.names if name not in labels]
         for name, kind in kinds.items():
@@ -129,22 +126,19 @@ class TableEncoder:
                 known = f"choose among the columns {in_words(names)}"
                 raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
         first = replace(table, frame=table.frame.iloc[:n_learned])
-        columns, problems = [], []
+        columns = []
         for name in names:
             try:
                 kind = kinds.get(name, "")
                 columns.append(find_column(name, table.fields(name), first.fields(name), kind))
             except ValueError as error:
-                problems.append(f"column {short(name)} {error}")
+                raise ValueError(f"{table.where}: column {short(name)} {error}") from None
         found = [find_label(name, table.fields(name), plain_word(yes)) for name in labels]
         encoder = cls(tuple(columns), tuple(found))
-        twice = [name for name, count in Counter(encoder.feature_names).items() if count > 1]
-        if twice:
-            problems.append(f"two features are called {short(twice[0])}: rename a column")
-        if not (encoder.used or problems):
+        if not encoder.used:
             left = in_words(encoder.lines, 150)[1:-1]
-            problems.append(f"no features are left ({left}): give other columns")
-        encoder._encode(table, (*found, *encoder.used), problems, IN_ANOTHER_WAY)
+            raise ValueError(f"{table.where}: no features are left ({left}): give other columns")
+        encoder._encode(table, (*found, *encoder.used), IN_ANOTHER_WAY)
         return encoder
 
     @property
@@ -200,26 +194,22 @@ class TableEncoder:
         Y, X = np.split(both, [len(names)], axis=1)
         return np.ascontiguousarray(X), np.ascontiguousarray(Y)
 
-    def _encode(
-        self, table: Table, columns: Sequence[Column], told: Sequence[str] = (), otherwise: str = ""
-    ) -> Floats:
-        """Return the numbers of some columns, or these problems and all others."""
+    def _encode(self, table: Table, columns: Sequence[Column], otherwise: str = "") -> Floats:
+        """Return the numbers of some columns, or refuse the first that is wrong."""
         absent = [column.name for column in columns if column.name not in table.names]
         if absent:
             raise ValueError(
                 f"{table.where} has no column {in_words(absent)}, which the model needs; its"
                 f" columns are {in_words(table.names)}"
             )
-        blocks, problems = [np.empty((len(table), 0))], list(told)
+        blocks = [np.empty((len(table), 0))]
         for column in columns:
             fields = table.fields(column.name)
             blocks.append(column.encode(fields))
             row, problem = column.find_wrong(fields, blocks[-1])
             if problem:
                 problem += "" if column.kind == LABEL else otherwise
-                problems.append(f"{table.place(row)}: {problem}")
-        if problems:
-            raise table_error(table.where, problems)
+                raise ValueError(f"{table.where}, {table.place(row)}: {problem}")
         return np.hstack(blocks)
 
     def facts(self) -> Facts:

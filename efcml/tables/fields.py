@@ -29,7 +29,6 @@ THOUSANDS = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII),
 }
-LISTED = 10  # problems that are told
 MOSTLY = 0.9  # of the fields: the others are mistakes
 ISO = "year-month-day"  # with or without a time, as ISO 8601 has it
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d.%m.%y")
@@ -48,11 +47,6 @@ def to_number(text: str, decimal: str = ".") -> float:
     """Return a number; NaN if the text is none.
 
     The decimal sign only tells what 1,234 is: the other sign may separate thousands.
-
-    Examples
-    --------
-    >>> to_number("1,234.5"), to_number("1.234,5", ","), to_number("1_000")
-    (1234.5, 1234.5, nan)
     """
     if THOUSANDS[decimal].fullmatch(text):
         text = text.replace(OTHER_SIGN[decimal], "")
@@ -81,13 +75,6 @@ def short(text: object, length: int = 40) -> str:
 def in_words(names: Iterable[object], length: int = 200) -> str:
     """Return names as a list for a sentence, in quotes, cut if it is long."""
     return short(", ".join(map(str, names)), length)
-
-
-def table_error(where: str, problems: Sequence[str]) -> ValueError:
-    """Return the error that tells, in one line, all problems of a table."""
-    placed, n = re.match("(line|row) [0-9]", problems[0]), len(problems)
-    told = [*problems[:LISTED], *([f"and {n - LISTED} more"] if n > LISTED else [])]
-    return ValueError(f"{where}{', ' if placed else ': '}{'; '.join(told)}")
 
 
 def to_moments(texts: Any, how: str) -> pd.DatetimeIndex:

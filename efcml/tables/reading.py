@@ -25,7 +25,6 @@ from efcml.tables.fields import (
     Fields,
     is_gap,
     short,
-    table_error,
     to_number,
 )
 
@@ -89,7 +88,7 @@ def read_chunks(
     if kind == ".arff":
         from efcml.tables.arff import read_arff  # not above: it needs what is here
 
-        names, values, _ = read_arff(source)
+        names, values = read_arff(source)
         n, size = values.shape[0], rows or values.shape[0]
         blocks = (values[start : start + size] for start in range(0, n, size))
         frames = (pd.DataFrame(densify(block), columns=names) for block in blocks)
@@ -210,14 +209,12 @@ class CsvFile:
     def check_lengths(self) -> None:
         """Refuse rows with more or fewer fields than there are names."""
         n = len(self.names)
-        problems = [
-            f"line {line}: {len(fields)} fields for {n} columns: the row is cut or has a delimiter"
-            " too many, correct it"
-            for line, fields in self.records()
-            if len(fields) != n
-        ]
-        if problems:
-            raise table_error(str(self.path), problems)
+        for line, fields in self.records():
+            if len(fields) != n:
+                raise ValueError(
+                    f"{self.path}, line {line}: {len(fields)} fields for {n} columns: the row is"
+                    " cut or has a delimiter too many, correct it"
+                )
 
 
 def find_encoding(path: Path) -> str:
@@ -234,13 +231,7 @@ def find_encoding(path: Path) -> str:
 
 
 def find_separator(lines: Sequence[str]) -> str:
-    r"""Return the first separator that splits header and rows into as many fields.
-
-    Examples
-    --------
-    >>> find_separator(["Preis, netto;Menge", "1,5;3"]), find_separator(["a,b;c", "1,2"])
-    (';', ',')
-    """
+    r"""Return the first separator that splits header and rows into as many fields."""
     widths = dict.fromkeys(SEPARATORS, [0])
     for sep in SEPARATORS:
         with suppress(csv.Error):  # told when the file is read
