@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any
@@ -42,7 +41,6 @@ CLASSES = {
     "EFCMLClassifier": "efcml.estimators.classifier:EFCMLClassifier",
     "OneVsRestEFC": "efcml.rivals.per_label:OneVsRestEFC",
     "ChainEFC": "efcml.rivals.per_label:ChainEFC",
-    "RiverEFCML": "efcml.compat.river:RiverEFCML",
     "ActiveLearner": "efcml.active.active_learner:ActiveLearner",
 }
 PER_LABEL = ("OneVsRestEFC", "ChainEFC")  # a learner for each label
@@ -57,7 +55,7 @@ def save(model: Any, path: PathLike, *, table: TableEncoder | None = None) -> No
 
     Parameters
     ----------
-    model : EFCMLClassifier, OneVsRestEFC, ChainEFC, RiverEFCML or ActiveLearner
+    model : EFCMLClassifier, OneVsRestEFC, ChainEFC or ActiveLearner
         Fitted, in its warm-up, or new.
     path : str or path-like
         By custom it ends in ``.npz``.
@@ -161,8 +159,8 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
     name = type(model).__name__
     if name not in CLASSES or type(model).__module__ != CLASSES[name].partition(":")[0]:
         raise TypeError(f"only {', '.join(CLASSES)} can be saved; got {name}.")
-    if name in ("RiverEFCML", "ActiveLearner") and table is not None:
-        raise ValueError(f"a {name} has no table: save it without.")
+    if name == "ActiveLearner" and table is not None:
+        raise ValueError("an ActiveLearner has no table: save it without.")
     with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
         face, learners = pack_face(name, model, table)
         states = [learner.state() for learner in learners]
@@ -202,12 +200,7 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     """Return what a model has beside its learners, and these if it has learned anything."""
     if name == "ActiveLearner":
         return model.facts(), []
-    if name == "RiverEFCML":
-        facts: Facts = {"features": [*model.feature_names], "labels": [*model.label_names]}
-        facts["unknown"] = [[name, count] for name, count in model.unknown_features_.items()]
-        facts["params"] = plain_parameters(model._get_params())
-        return facts, [model.learner] if facts["labels"] else []
-    facts = {"params": plain_parameters(model.get_params())}
+    facts: Facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
         return facts, []
     pair, names = model._pair, getattr(model, "feature_names_in_", None)
@@ -253,23 +246,10 @@ def unpack_face(name: str, facts: Facts, learners: list[Any]) -> Any:
     model = kind(**facts["params"] | {"stages": tuple(facts["params"]["stages"])})
     if not learners:
         return model
-    if name == "RiverEFCML":
-        check_names(facts["features"], "features", learners[0].n_features)
-        check_names(facts["labels"], "labels", learners[0].n_labels)
-        model.learner, model.unknown_features_ = learners[0], Counter(dict(facts["unknown"]))
-        model._columns = {name: column for column, name in enumerate(facts["features"])}
-        model._labels = {name: column for column, name in enumerate(facts["labels"])}
-        return model
     learner = learners[0]
     if name in PER_LABEL:
         join: Any = resolve_name("efcml.rivals.per_label:PerLabelLearner.join")
         learner = join(learners, facts.get("order"))
-    give_learner(model, facts, learner)
-    return model
-
-
-def give_learner(model: Any, facts: Facts, learner: Any) -> None:
-    """Set what an estimator has learned."""
     model.learner_, model.n_features_in_ = learner, learner.n_features
     classes = facts["classes"]
     model._pair = None if classes is None else np.array(classes["values"], classes["dtype"])
@@ -280,10 +260,10 @@ def give_learner(model: Any, facts: Facts, learner: Any) -> None:
         if facts[name] is not None:
             check_names(facts[name], name, count)
             setattr(model, name, np.array(facts[name], dtype=object))
+    return model
 
 
 def check_names(names: Sequence[Any], what: str, count: int) -> None:
-    """Refuse names that are not so many different words or whole numbers."""
-    good = len(names) == count and all(type(name) in (str, int) for name in names)
-    if not good or len({*names}) < count:
-        raise ValueError(f"the names of {what} must be {count} words or whole numbers, each once")
+    """Refuse names that are not so many different words."""
+    if len(names) != count or len({*names}) < count or {*map(type, names)} - {str}:
+        raise ValueError(f"the names of {what} must be {count} words, each once")

@@ -191,7 +191,7 @@ def taken(finished, tmp_path, monkeypatch):
 def test_the_checkpoint_of_another_run_is_refused_and_stays(file, more, taken, capsys):
     before = (taken / file).read_bytes()
     line = refusal(main, run_arguments("songs.csv", "--checkpoint", file, *more.split()), capsys)
-    assert f"{file} cannot be loaded: it is the checkpoint of another run, with other data" in line
+    assert f"{file} cannot be loaded: it is no checkpoint of this run, or of other data" in line
     assert (taken / file).read_bytes() == before
 
 
@@ -204,7 +204,7 @@ def test_the_checkpoint_of_other_data_or_another_version_is_refused(
     else:
         monkeypatch.setattr(stream, "__version__", "99")
     arguments = run_arguments("songs.csv", "--checkpoint", "c.npz")
-    assert "with other data, options or version:" in refusal(main, arguments, capsys)
+    assert "or of other data, options or another version:" in refusal(main, arguments, capsys)
 
 
 def test_the_same_features_of_other_words_are_other_data(tmp_path, capsys):
@@ -214,7 +214,7 @@ def test_the_same_features_of_other_words_are_other_data(tmp_path, capsys):
     assert main(arguments) == 0
     path.write_text(path.read_text().replace("rock", "punk"))
     assert main(arguments) == 2
-    assert "another run, with other data" in capsys.readouterr().err
+    assert "of this run, or of other data" in capsys.readouterr().err
 
 
 def flip_a_bit(path):
@@ -227,7 +227,7 @@ BROKEN = {
     "cut": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "damaged"),
     "empty": (lambda path: path.write_bytes(b""), "damaged"),
     "a bit": (flip_a_bit, "damaged or no file of efcml (BadZipFile"),
-    "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "no checkpoint of a run"),
+    "model": (lambda path: efcml.save(efcml.EFCMLClassifier(), path), "no checkpoint of this run"),
 }
 
 

@@ -182,7 +182,7 @@ def test_info(capsys, monkeypatch):
     ds = efcml.datasets.from_arrays(np.eye(4), Y, name="own", n_initial=1, description="mine")
     monkeypatch.setattr(efcml.datasets, "load", lambda name: ds)
     lines = said(["datasets", "info", "own"], capsys)[0].splitlines()
-    assert lines[:3] == [repr(ds), "mine", "1.250 labels per row, 1 rows without any"]
+    assert lines[:2] == [repr(ds), "mine"]
     assert [line.split() for line in lines[-3:-1]] == [["label1", "0.750"], ["label2", "0.500"]]
 
 
@@ -387,7 +387,7 @@ def test_tabs_decimal_commas_and_words_of_labels_on_the_command_line(tmp_path, c
     Path("a.tsv").write_text(text)
     given = ["run", "a.tsv", "--labels", "happy", *QUICK, "--out", "o", "--initial", "20"]
     given.append("--no-figures")
-    assert "line 2: label 'happy' is 'schlecht' (and 1 other" in refusal(main, given, capsys)
+    assert "line 2: label 'happy' is 'schlecht': labels are" in refusal(main, given, capsys)
     _, notes = said([*given, "--yes", "gut"], capsys)
     assert "efcml: note: decimal commas in 'tempo': say decimal='.' if that is wrong" in notes
     out, _ = said(["predict", "o/model.npz", "a.tsv"], capsys)

@@ -210,13 +210,13 @@ def test_columns_can_be_chosen(read):
         assert words in refused(read, columns, kinds=kinds)
 
 
-def test_the_first_problem_is_told_and_what_else_is_there(tmp_path, capsys):
+def test_the_first_problem_is_told_with_its_line(tmp_path, capsys):
     path = tmp_path / "t.csv"
     rows = "1,2,2024-01-01,1,rock\noops,3,2024-01-02,0,pop\n3,4,3.1.2024,2,jazz\n"
     more = "".join(f"{i},{i},2024-02-{i:02d},{i % 2},\n" for i in range(4, 24))
     path.write_text("x,d,when,y,z\n" + rows + more)
     labels = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
-    told = f"{path}, line 2: label 'z' is 'rock' (and 2 other things elsewhere): {labels}"
+    told = f"{path}, line 2: label 'z' is 'rock': {labels}"
     assert refused(datasets.from_csv, path, "z") == told
     assert main(["run", str(path), "--labels", "z"]) == 2
     assert capsys.readouterr() == ("", f"efcml: {told}\n")

@@ -176,8 +176,5 @@ def show_info(options: Namespace) -> None:
     from efcml.support.statistics import label_means
 
     ds = datasets.load(options.name)
-    counts = ds.Y.sum(axis=1, where=ds.Y == 1)
-    print(f"{ds}\n{ds.description}")
-    print(f"{counts.mean():.3f} labels per row, {(counts == 0).sum()} rows without any\n")
     shares = pandas.Series(label_means(ds.Y), ds.label_names).sort_values(ascending=False)
-    print(f"labels by share\n{shares.to_string(float_format='%.3f')}")
+    print(f"{ds}\n{ds.description}\n\nlabels by share\n{shares.to_string(float_format='%.3f')}")

@@ -13,7 +13,7 @@ from efcml.cli import shared
 from efcml.cli.predict import answer_frame
 from efcml.rivals import MODELS, make_model
 from efcml.support.files import make_folder, to_text, whole_files, without_nan
-from efcml.support.progress import is_watched, progress_bar
+from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
     from efcml.active import ActiveLearner
@@ -84,8 +84,6 @@ def run(options: Namespace) -> None:
         done = f"{stream.done} of {len(stream.Y)} rows are done"
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     stream.go_on()
-    if not stream.finished and is_watched():
-        print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
     finish(options, ds, stream, folder, first + ds.n_initial)
     if not stream.finished:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")

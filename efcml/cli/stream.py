@@ -128,13 +128,9 @@ class StreamRun:
 
     def expect(self, content: Facts) -> Shapes:
         """Return the arrays that a file of such content must have; refuse that of another run."""
-        if "about" not in content:
-            raise ValueError("it is no checkpoint of a run: delete it or give another file")
-        if content["about"] != self.about:
-            raise ValueError(
-                "it is the checkpoint of another run, with other data, options or version: delete"
-                " it or give another file"
-            )
+        if content.get("about") != self.about:
+            why = "it is no checkpoint of this run, or of other data, options or another version"
+            raise ValueError(f"{why}: delete it or give another file")
         shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
         models = {name: expected(content[name]) for name in ("model", "active") if name in content}
         return nest(record=shapes, **models)

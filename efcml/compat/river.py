@@ -25,6 +25,7 @@ from efcml.model.labels import Answer
 from efcml.support.aliases import Floats
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
+GAPS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 
 
 @with_parameters
@@ -35,18 +36,13 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     bit.
 
     - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held. Label
-      frequencies answer, and with them what similar rows had, as far as that is better. Then
-      they are fitted, rules exist, and every further row is learned as it comes. Before the
+      frequencies answer, and with them what similar rows had, as far as that is better. Before the
       first row the answer is ``{}``.
-    - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
-      that is missing in a row, or None or NaN there, is what each rule expects of it given the
-      others; but if there are more than 300, as words of a text, it is 0. New features are taken
-      in until the warm-up ends. Later ones are left out, with one warning, and counted in
-      ``unknown_features_``.
-    - **Labels** may appear at any time: all rows so far count as not having them. A label that is
-      known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
-      absent.
-    - The order of keys does not matter, neither of features nor of labels.
+    - **Features** are finite numbers and are scaled inside. One that is missing in a row, or None
+      or NaN there, is what each rule expects of it; if there are more than 300, as words of a text,
+      it is 0. Those that come after the warm-up are left out, with one warning.
+    - **Labels** may appear at any time: all rows so far count as not having them. One that is known
+      to the model and missing in ``y``, or None, is unknown in this row; say False if it is absent.
 
     Parameters
     ----------
@@ -226,18 +222,12 @@ def read_dictionary(
     """Return what a dictionary has as floats, but for what is missing; refuse anything else."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{kind}; got {type(given).__name__}.")
-    values = {name: as_float(given[name]) for name in given if not is_missing(given[name])}
+    known = {name: value for name, value in given.items() if type(value).__name__ not in GAPS}
+    values = {name: as_float(value) for name, value in known.items() if value == value}
     for name, value in values.items():
         if not is_good(value):
             raise ValueError(must.format(name, given[name]))
     return values
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a value says that nothing is known: None, NaN, or what pandas has."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:

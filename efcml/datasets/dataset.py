@@ -49,11 +49,6 @@ class Dataset:
         What was learned of a table of more than numbers; it encodes later ones.
     notes : tuple of str
         What a person should know of the table: decimal commas, labels that are always the same.
-
-    Examples
-    --------
-    >>> Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
-    Dataset('tiny': 2 rows (1 initial + 1 stream), 1 feature, 2 labels)
     """
 
     name: str
@@ -225,9 +220,6 @@ def from_frame(
     >>> songs.feature_names, songs.label_names
     (('tempo',), ('happy',))
     """
-    if not hasattr(frame, "iloc"):
-        kind = type(frame).__name__
-        raise ValueError(f"from_frame takes a pandas DataFrame, not {kind}: use from_arrays")
     return from_csv(frame, label_columns, name=name, **options)
 
 

@@ -171,10 +171,7 @@ def fetch(name: str) -> Path:
         try:
             store.fetch(file, downloader=pooch.HTTPDownloader(progressbar=is_watched()))
         except Exception as error:  # of the network, the disk or the checksum
-            reason = " ".join(str(error).split())
-            reason = "its sha256 differs" if "hash" in reason else reason
-            raise ValueError(
-                f"{url}: {reason}: check the connection and EFCML_MULAN, or put"
-                f" {', '.join(record.files)} into {target}"
-            ) from None
+            reason = "its sha256 differs" if "hash" in str(error) else str(error)
+            other = f"put {', '.join(record.files)} into {target}"
+            raise ValueError(f"{url}: {reason}: check the connection, or {other}") from None
     return target

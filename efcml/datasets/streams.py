@@ -1,4 +1,4 @@
-"""Seeded built-in streams of Gaussian clusters, and their drifts.
+"""Seeded built-in streams of Gaussian clusters, and their drifts; rows are in `Dataset.marks`.
 
 A row is a point of one of six Gaussian clusters. Two latent moods follow linearly from where it
 lies around the centre; their direction has a part common to all clusters and a part of the
@@ -6,23 +6,17 @@ cluster's own (clusters 0, 1, 2 and 3, 4, 5 are opposite in pairs), and each clu
 offset. Every label is a threshold on a mix of the two moods plus noise, so neighbouring labels are
 correlated (0.56 for the first two with seed 0) and the outer ones exclude each other (-0.39).
 
-What drifts is this; the rows are in `Dataset.marks`.
-
-- ``drifting-clusters``, ``drifting-clusters-2d`` (for pictures): the whole picture turns by a
-  quarter of a radian; from .4 to .55 of all rows clusters 1 and 4 turn their own direction by 90
-  degrees; at .7 cluster 0 ends, a new one starts in the middle, and clusters 2 and 5 reverse.
-- ``stationary-clusters``: nothing.
-
-In the others centres stay. Shares are of the rows after the initial part.
-
-- ``abrupt-drift``: at 1/3 all clusters reverse their own directions and cluster 0 jumps to the
-  middle; at 2/3 all get directions that are drawn anew, and cluster 3 jumps to the opposite side.
+- ``drifting-clusters``, ``drifting-clusters-2d``: the whole picture turns by a quarter of a radian;
+  from .4 to .55 of all rows clusters 1 and 4 turn their own direction by 90 degrees; at .7 cluster
+  0 ends, a new one starts in the middle, and clusters 2 and 5 reverse.
+- ``abrupt-drift``: at 1/3 of the rows after the initial part all clusters reverse their own
+  directions and cluster 0 jumps to the middle; at 2/3 all get directions that are drawn anew, and
+  cluster 3 jumps to the opposite side.
 - ``gradual-drift``: from .3 to .7 a row follows either the old or the new concept, the new one with
   a probability that grows evenly from 0 to 1. The new one has all own directions reversed.
-- ``recurring-drift``: concept A, then B, A, B, A, for a fifth each. In B all own directions are
-  reversed.
+- ``recurring-drift``: concept A, then B, A, B, A, for a fifth each; B has all own ones reversed.
 - ``local-drift``: at .3 cluster 2 reverses its own directions and its offset; at .65 it goes back
-  to its offset and gets directions that are drawn anew. The other clusters stay as they are.
+  to its offset and gets directions that are drawn anew.
 """
 
 from __future__ import annotations
@@ -35,6 +29,7 @@ import numpy as np
 from numpy.random import Generator as Rng
 
 from efcml.support.aliases import Bools, Floats
+from efcml.support.checks import check_number, check_whole
 
 from .dataset import Dataset, choose_initial
 
@@ -217,11 +212,9 @@ def make_stream(
     A tenth of the rows is the initial part if ``n_initial`` is not given. ``noise`` is the standard
     deviation of what is added to the label scores, whose own one is about 1.
     """
-    for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1)):
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
-    if not 0 <= noise < np.inf:
-        raise ValueError(f"noise is {noise!r}: give a number that is not negative")
+    for what, value, least in (("n", n, 1), ("p", p, 2), ("K", K, 1)):
+        check_whole(what, value, least=least)
+    check_number("noise", noise, least=0.0)
     n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
     change, shares = KINDS[name]
     first = n_initial if name in DRIFTS else 0

@@ -202,14 +202,6 @@ class ChainEFC(OneVsRestEFC):
     Parameters
     ----------
     {parameters}
-
-    Examples
-    --------
-    >>> from efcml import ChainEFC, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
-    >>> clf = ChainEFC(order=[4, 3, 2, 1, 0], prior=1.0).fit(*ds.initial)
-    >>> prequential(clf, *ds.stream).scores.shape
-    (40, 5)
     """
 
     order: Any = other('None, sequence of int or "random"', default=None)

@@ -92,13 +92,11 @@ class Column:
         rows = [] if self.kind == CATEGORY else np.flatnonzero(wrong).tolist()
         if not rows:
             return -1, ""
-        text, n = short(fields.text(rows[0])), len({fields.text(row) for row in rows}) - 1
-        more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
+        text = short(fields.text(rows[0]))
         if self.kind == LABEL:
-            return rows[0], f"label {short(self.name)} is {text}{more}: {LABELS_ARE}"
+            return rows[0], f"label {short(self.name)} is {text}: {LABELS_ARE}"
         kinds = {NUMBER: "no number", FLAG: "neither yes nor no", DATE: f"no date ({self.how})"}
-        is_none = f"in column {short(self.name)} is {kinds[self.kind]}"
-        return rows[0], f"{text} {is_none}{more}: replace it"
+        return rows[0], f"{text} in column {short(self.name)} is {kinds[self.kind]}: replace it"
 
 
 @dataclass(frozen=True)
@@ -321,10 +319,7 @@ def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str
     varying = tuple(p for p, v in parts.items() if p == "days" or np.nanmin(v) < np.nanmax(v))
     days = sorted({*moments.day_of_week[moments.notna()].astype(int)})
     weekdays = tuple(WEEKDAYS[day] for day in days) if len(days) > 1 else ()
-    doubt = ""
-    if [how[:5] for how in hows[:2]] == ["%d/%m", "%m/%d"]:
-        both = (fields.moments(hows[1]).notna() == moments.notna()).all()
-        doubt = f" rather than {hows[1]}: say the format if that is wrong" if both else ""
+    doubt = ": say the format if that is wrong" if hows[0].startswith("%d/%m") else ""
     titles = [f"days since {start}" if part == "days" else part for part in varying]
     became = ", ".join([*titles, *["day of week"][: len(weekdays)]])
     told = f"date ({hows[0]}{doubt}){note}, as {became}"

@@ -68,7 +68,9 @@ class Table:
     def place(self, row: int) -> str:
         """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
         row += self.first
-        return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
+        if self.csv is None:
+            return f"row {row}"
+        return f"line {next(islice(self.csv.records(), row + 1, None))[0]}"  # read again
 
 
 def read_chunks(
@@ -170,10 +172,6 @@ class CsvFile:
                     " the quotes"
                 ) from None
 
-    def line_of(self, row: int) -> int:
-        """Return the line of a row; the file is read again, as only errors need it."""
-        return next(islice(self.records(), row + 1, None))[0]
-
     def chunks(self, rows: int | None) -> Iterator[pd.DataFrame]:
         """Yield data frames of so many rows, or one of all rows.
 
@@ -222,12 +220,11 @@ def find_encoding(path: Path) -> str:
     with path.open("rb") as file:
         if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
-    for encoding in ("utf-8-sig", "cp1252"):
-        with suppress(UnicodeDecodeError), path.open(encoding=encoding) as text:
-            while text.read(2**20):
-                pass
-            return encoding
-    return "latin-1"
+    with suppress(UnicodeDecodeError), path.open(encoding="utf-8-sig") as text:
+        while text.read(2**20):
+            pass
+        return "utf-8-sig"
+    return "cp1252"
 
 
 def find_separator(lines: Sequence[str]) -> str:
