@@ -151,9 +151,6 @@ def content_hash(text: bytes, arrays: Mapping[str, Array]) -> Array:
     return np.frombuffer(digest.digest(), np.uint8)
 
 
-# -- models as facts and arrays -------------------------------------------------------------
-
-
 def pack(model: Any, table: TableEncoder | None = None) -> State:
     """Return facts of a model, which JSON can hold, and arrays; `unpack` takes them back."""
     name = type(model).__name__

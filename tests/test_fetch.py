@@ -64,7 +64,7 @@ def test_files_arrive_under_our_names_and_only_once(server, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        ([FAILS] * 4, "rows.arff: no route to the host: check the connection and EFCML"),
+        ([FAILS] * 4, "rows.arff: no route to the host: check the connection, or put"),
         ([ROWS[::-1]] * 4, "rows.arff: its sha256 differs: check the connection"),
         ([ROWS[:99], FAILS], ""),  # asked for again at once
     ],

@@ -81,9 +81,6 @@ def explain(options: Namespace) -> None:
             number += 1
 
 
-# -- models and rows ------------------------------------------------------------------------
-
-
 def load_fitted(options: Namespace) -> Any:
     """Return the estimator of a file; refuse one that is new, and a file of rows that is none."""
     path = options.model
@@ -112,7 +109,7 @@ def read_rows(model: Any, options: Namespace) -> Iterator[tuple[Floats, Floats |
     import numpy as np
 
     from efcml.tables import reading
-    from efcml.tables.fields import in_words, short
+    from efcml.tables.reading import in_words, short
 
     names, given = label_names(model), options.known
     for name in given:

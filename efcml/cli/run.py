@@ -89,9 +89,6 @@ def run(options: Namespace) -> None:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
 
 
-# -- what is run ----------------------------------------------------------------------------
-
-
 def make_asker(options: Namespace) -> ActiveLearner | None:
     """Return the active learner, or None if every label is given."""
     if options.budget is None:
@@ -114,9 +111,6 @@ def name_run(dataset: str, options: Namespace) -> str:
     parts += [f"seed={options.seed}"] if options.seed else []
     parts += ["quick"] * options.quick
     return "-".join(re.sub(r"[/\\:*?\"<>|]", "_", part) for part in parts)
-
-
-# -- what it leaves behind ------------------------------------------------------------------
 
 
 def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, first: int) -> None:

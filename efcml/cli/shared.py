@@ -85,9 +85,6 @@ def read_pair(option: str, text: str) -> tuple[str, str]:
     return name, value
 
 
-# -- parameters of models -------------------------------------------------------------------
-
-
 def check_parameters(model: Any) -> None:
     """Refuse values that are out of range."""
     from efcml.model.params import Params
@@ -104,9 +101,6 @@ def read_value(text: str) -> Any:
     except (ValueError, SyntaxError):
         return text
     return list(value) if isinstance(value, tuple) else value
-
-
-# -- where work runs ------------------------------------------------------------------------
 
 
 def add_backend(parser: ArgumentParser) -> None:

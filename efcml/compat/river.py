@@ -87,8 +87,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """Return the parameters; river takes a tuple for a class and its parameters."""
         return super()._get_params() | {"stages": list(self.stages)}
 
-    # -- learning ---------------------------------------------------------------------------
-
     @one_at_a_time
     @interrupts_held()
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
@@ -141,8 +139,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         row = row if hasattr(row, "indptr") else csr_array(np.nan_to_num(row)[None])
         return csr_array((row.data, row.indices, row.indptr), (1, p))
 
-    # -- answers ----------------------------------------------------------------------------
-
     def _answer(self, x: Mapping[Any, Any]) -> "Answer":
         """Return score, decision and probability of every label, in the order of labels."""
         row = self._row(read_features(x))
@@ -159,8 +155,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """Return for every label the probabilities of True and False; ``{}`` before the first."""
         chances = zip(self._labels, self._answer(x).probabilities[0].tolist(), strict=True)
         return {name: {True: chance, False: 1.0 - chance} for name, chance in chances}
-
-    # -- reading ----------------------------------------------------------------------------
 
     @property
     def n_rules(self) -> int:
@@ -195,8 +189,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         if not self._labels:
             raise ValueError("nothing has been learned yet: call learn_one first.")
 
-
-# -- dictionaries ---------------------------------------------------------------------------
 
 MUST_BE_FEATURE = (
     "feature {!r} must be a finite number, or None if it is missing; got {!r}: encode it, or leave"

@@ -171,7 +171,7 @@ def from_csv(
     """
     from efcml.tables import reading
     from efcml.tables.encoder import TableEncoder, find_labels
-    from efcml.tables.fields import in_words
+    from efcml.tables.reading import in_words
 
     chunks = reading.read_chunks(path, reading.CHUNK, delimiter, decimal)
     begun = [*islice(chunks, 4)]  # enough to know how many rows are the initial part

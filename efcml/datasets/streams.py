@@ -130,13 +130,6 @@ def rotate(points: Floats, angle: Floats) -> Floats:
     return rotated
 
 
-# -- what drifts: features and moods --------------------------------------------------------
-
-
-def _change_nothing(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
-    return rows.X, rows.moods(rows.own_moods())
-
-
 def _change_and_turn(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     after = rows.is_from(marks["abrupt"])
     rows.cluster = np.where(after & (rows.cluster == 0), MIDDLE, rows.cluster)
@@ -192,7 +185,7 @@ _TURNING = (_change_and_turn, {"gradual_start": 0.4, "gradual_end": 0.55, "abrup
 KINDS = {
     "drifting-clusters": _TURNING,
     "drifting-clusters-2d": _TURNING,
-    "stationary-clusters": (_change_nothing, {}),
+    "stationary-clusters": (lambda rows, marks: (rows.X, rows.moods(rows.own_moods())), {}),
     **DRIFTS,
 }
 

@@ -16,9 +16,6 @@ from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
 OR_ELSE = "turn them into numbers first, or let datasets.from_frame make features of them."
 
 
-# -- features -------------------------------------------------------------------------------
-
-
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """Return rows of numbers as floats (n, p), NaN where one is missing.
 
@@ -64,17 +61,12 @@ def one_row(values: Any, name: str) -> Any:
     """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
     if hasattr(values, "to_frame"):  # a pandas Series keeps its names
         return values.to_frame().T
-    if is_sparse(values):
-        values = values.reshape(1, -1) if values.ndim < 2 else values
-    elif not hasattr(values, "columns"):
+    if not (is_sparse(values) or hasattr(values, "columns")):
         values = np.ma.asarray(values) if np.ma.isMA(values) else np.asarray(values)
-        values = values.reshape(1, -1) if values.ndim < 2 else values
+    values = values.reshape(1, -1) if values.ndim < 2 else values
     if values.shape[0] != 1:
         raise ValueError(f"{name} must be one row; got {values.shape[0]} rows.")
     return values
-
-
-# -- labels ---------------------------------------------------------------------------------
 
 
 def column_names(y: Any) -> Any:
@@ -123,18 +115,13 @@ def read_binary(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Ar
     if known is None:
         known = np.unique(y if classes is None else classes)
         if len(known) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass; "
-                "give several labels as a 2-D array of 0 and 1."
-            )
+            why = "The type of the target is multiclass; give a 2-D array of 0 and 1"
+            raise ValueError(f"Only binary classification is supported. {why}.")
         if classes is None and len(known) == 1 and known[0] in (0, 1):
             known = np.array([0, 1], dtype=known.dtype)
     if not np.isin(y, known).all():
         raise ValueError(f"y has other labels than {known.tolist()}: give all classes at first.")
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
-
-
-# -- weights --------------------------------------------------------------------------------
 
 
 def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:

@@ -22,19 +22,15 @@ class Rival(NamedTuple):
     home: str  # of its class
     parameters: Mapping[str, Any] = {}  # that differ from the defaults of the class
     learn: bool = True  # goes to `prequential`
-
-    @property
-    def asks(self) -> bool:
-        """Whether an active learner works with it."""
-        return self.home == CLASSIFIER and self.learn
+    asks: bool = False  # whether an active learner works with it
 
 
 MODELS = {
-    "efcml": Rival("EFC-ML", CLASSIFIER),
+    "efcml": Rival("EFC-ML", CLASSIFIER, asks=True),
     "ovr": Rival("one-versus-rest", "efcml:OneVsRestEFC"),
     "chain": Rival("classifier chain", "efcml:ChainEFC"),
     "static": Rival("EFC-ML, initial part only", CLASSIFIER, learn=False),
-    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES),
+    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES, asks=True),
 }
 
 

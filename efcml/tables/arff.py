@@ -18,8 +18,7 @@ from scipy.sparse import csr_array
 
 from efcml.support.aliases import Floats, PathLike
 from efcml.support.masks import densify
-from efcml.tables.fields import short, to_number
-from efcml.tables.reading import find_encoding
+from efcml.tables.reading import find_encoding, short, to_number
 
 WIDE = 300  # attributes
 _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{}]*)""")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from efcml.support.aliases import Facts, Floats, PathLike
-from efcml.tables.fields import (
+from efcml.tables.reading import (
     FLAGS,
     ISO,
     MOSTLY,
@@ -20,12 +20,13 @@ from efcml.tables.fields import (
     THOUSANDS,
     YES_NO,
     Fields,
+    Table,
     find_date_formats,
     in_words,
     plain_word,
+    read_chunks,
     short,
 )
-from efcml.tables.reading import Table, read_chunks
 
 NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
 LABEL = "label"
@@ -232,9 +233,6 @@ class TableEncoder:
         return encoder
 
 
-# -- what a column is -----------------------------------------------------------------------
-
-
 def find_label(name: str, fields: Fields, yes: str) -> Column:
     """Return how the label column of the training rows is read."""
     words = {word.casefold() for word in fields.counts}
@@ -319,7 +317,10 @@ def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str
     varying = tuple(p for p, v in parts.items() if p == "days" or np.nanmin(v) < np.nanmax(v))
     days = sorted({*moments.day_of_week[moments.notna()].astype(int)})
     weekdays = tuple(WEEKDAYS[day] for day in days) if len(days) > 1 else ()
-    doubt = ": say the format if that is wrong" if hows[0].startswith("%d/%m") else ""
+    doubt = ""
+    if [how[:5] for how in hows[:2]] == ["%d/%m", "%m/%d"]:
+        both = (fields.moments(hows[1]).notna() == moments.notna()).all()
+        doubt = f" rather than {hows[1]}: say the format if that is wrong" if both else ""
     titles = [f"days since {start}" if part == "days" else part for part in varying]
     became = ", ".join([*titles, *["day of week"][: len(weekdays)]])
     told = f"date ({hows[0]}{doubt}){note}, as {became}"
