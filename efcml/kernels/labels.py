@@ -144,25 +144,20 @@ def count_errors(errors, known, weight, kept, precision, sums, rows, trial, othe
 
 
 @driver
-def follow_labels(scores, Y, weights, kept, start, by_f1, labels, chances, decided):
-    """Write probabilities and decisions of rows, each before it is learned.
+def follow_labels(scores, Y, weights, kept, start, labels, chances):
+    """Write probabilities of rows, each before it is learned.
 
     Returns the row where E is to be derived anew.
     """
-    sums, rows, _, trial, _, precision, _, curve, information, raised, hits, true, clock = labels
+    sums, rows, _, trial, _, precision, _, curve, information, _, _, _, clock = labels
     n, K = Y.shape
     errors, others, gradients = np.zeros(K), np.zeros(K), np.zeros((K + 1, 3))
-    known, least = np.zeros(K, np.bool_), np.zeros(K)
-    for k in range(K):
-        least[k] = 0.5
+    known = np.zeros(K, np.bool_)
     for t in range(start, n):
         n_known = 0
-        if by_f1:
-            find_thresholds(raised, hits, true, least)
         for k in range(K):
             s = scores[t, k]
             chances[t, k] = probability(k, s, 1.0, curve)
-            decided[t, k] = 1.0 if s >= least[k] else 0.0
             known[k] = not np.isnan(Y[t, k]) and abs(s) <= WILDEST
             errors[k] = Y[t, k] - s if known[k] else 0.0
             n_known += known[k]
@@ -171,11 +166,23 @@ def follow_labels(scores, Y, weights, kept, start, by_f1, labels, chances, decid
             continue
         count_errors(errors, known, w, kept[t], precision, sums, rows, trial, others)
         learn_curves(Y[t], scores[t], known, w, curve, information, gradients)
-        count_thresholds(Y[t], scores[t], known, w, kept[t], raised, hits, true)
         clock[ROWS] += 1
         if clock[ROWS] >= clock[RENEWAL]:
             return t + 1
     return n
+
+
+@driver
+def follow_thresholds(scores, Y, weights, kept, raised, hits, true, decided):
+    """Decide rows by the thresholds of the best F1, each before it is counted."""
+    least = np.zeros(Y.shape[1])
+    for t in range(Y.shape[0]):
+        find_thresholds(raised, hits, true, least)
+        known = ~np.isnan(Y[t]) & (np.abs(scores[t]) <= WILDEST)
+        for k in range(Y.shape[1]):
+            decided[t, k] = scores[t, k] >= least[k]
+        if weights[t] > 0.0 and known.any():
+            count_thresholds(Y[t], scores[t], known, weights[t], kept[t], raised, hits, true)
 
 
 @driver

@@ -82,9 +82,7 @@ class LabelLayer(Stage):
         variance = (squares + POOLED_ROWS * pooled) / (seen + POOLED_ROWS)
         self.arrays.variance[:] = np.maximum(variance, LEAST_SPREAD)
         self._renew()
-        decision, self.decision = self.decision, "hamming"  # nobody asks for decisions
-        self.follow(rows, np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)))
-        self.decision = decision
+        self._learn(np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)), None)
 
     @one_blas_thread()
     def _renew(self):
@@ -99,16 +97,23 @@ class LabelLayer(Stage):
 
     def follow(self, rows, scores, Y, weights, kept):
         """Return what is said of rows, each before it is learned."""
-        chances, decided, row = np.empty(scores.shape), np.empty(scores.shape), 0
-        rows, out = (scores, Y, weights, kept), (self.arrays, chances, decided)
+        decided = (scores >= 0.5).astype(np.float64)
+        return Answer(scores, decided, self._learn(scores, Y, weights, kept, decided))
+
+    def _learn(self, scores, Y, weights, kept, decided):
+        """Learn rows; return probabilities, and write decisions that are not the usual ones."""
+        chances, row, a = np.empty(scores.shape), 0, self.arrays
+        if self.decision == "f1":
+            out = np.empty(scores.shape) if decided is None else decided
+            kernel.follow_thresholds(scores, Y, weights, kept, a.raised, a.hits, a.true, out)
         while row < len(Y):
-            first, row = row, kernel.follow_labels(*rows, row, self.decision == "f1", *out)
-            if self.decision == "subset":  # the form stays the same until it is derived anew
-                part = slice(first, row)
+            part, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
+            if self.decision == "subset" and decided is not None:
+                part = slice(part, row)  # the form stays the same until it is derived anew
                 decided[part] = self._likeliest_sets(scores[part], scores[part], None)
-            if self.arrays.clock[ROWS] >= self.arrays.clock[RENEWAL]:
+            if a.clock[ROWS] >= a.clock[RENEWAL]:
                 self._renew()
-        return Answer(scores, decided, chances)
+        return chances
 
     # Answers
 
