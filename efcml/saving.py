@@ -12,10 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZIP_STORED
 
 import numpy as np
@@ -25,14 +24,12 @@ import efcml
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters
 from efcml.seams import name_of
+from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
 from efcml.support.declared import facts_of
 from efcml.support.files import replacing
 from efcml.support.guard import lock_of
 from efcml.support.states import nest, pick, shorten, take
 from efcml.tables.encoder import TableEncoder
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
 
 FORMAT_VERSION = 5
 HEADER, HASH = "header", "sha256"
@@ -44,7 +41,6 @@ CLASSES = {
     "EFCMLClassifier": "efcml.estimators.classifier:EFCMLClassifier",
     "OneVsRestEFC": "efcml.rivals.per_label:OneVsRestEFC",
     "ChainEFC": "efcml.rivals.per_label:ChainEFC",
-    "RiverEFCML": "efcml.compat.river:RiverEFCML",
     "ActiveLearner": "efcml.active.active_learner:ActiveLearner",
 }
 PER_LABEL = ("OneVsRestEFC", "ChainEFC")  # a learner for each label
@@ -59,7 +55,7 @@ def save(model: Any, path: PathLike, *, table: TableEncoder | None = None) -> No
 
     Parameters
     ----------
-    model : EFCMLClassifier, OneVsRestEFC, ChainEFC, RiverEFCML or ActiveLearner
+    model : EFCMLClassifier, OneVsRestEFC, ChainEFC or ActiveLearner
         Fitted, in its warm-up, or new.
     path : str or path-like
         By custom it ends in ``.npz``.
@@ -155,16 +151,13 @@ def content_hash(text: bytes, arrays: Mapping[str, Array]) -> Array:
     return np.frombuffer(digest.digest(), np.uint8)
 
 
-# -- models as facts and arrays -------------------------------------------------------------
-
-
 def pack(model: Any, table: TableEncoder | None = None) -> State:
     """Return facts of a model, which JSON can hold, and arrays; `unpack` takes them back."""
     name = type(model).__name__
     if name not in CLASSES or type(model).__module__ != CLASSES[name].partition(":")[0]:
         raise TypeError(f"only {', '.join(CLASSES)} can be saved; got {name}.")
-    if name in ("RiverEFCML", "ActiveLearner") and table is not None:
-        raise ValueError(f"a {name} has no table: save it without.")
+    if name == "ActiveLearner" and table is not None:
+        raise ValueError("an ActiveLearner has no table: save it without.")
     with lock_of(getattr(model, "learner_", model)):  # the learners of all labels at one moment
         face, learners = pack_face(name, model, table)
         states = [learner.state() for learner in learners]
@@ -204,42 +197,24 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     """Return what a model has beside its learners, and these if it has learned anything."""
     if name == "ActiveLearner":
         return model.facts(), []
-    if name == "RiverEFCML":
-        facts: Facts = {"features": [*model.feature_names], "labels": [*model.label_names]}
-        facts["unknown"] = [[name, count] for name, count in model.unknown_features_.items()]
-        facts["params"] = plain_parameters(model._get_params())
-        return facts, [model.learner] if facts["labels"] else []
-    facts = {"params": plain_parameters(model.get_params())}
+    facts: Facts = {"params": plain_parameters(model.get_params())}
     if not hasattr(model, "learner_"):
         return facts, []
-    pair, encoding = model._pair, getattr(model, "_encoding", None)
-    table = table_of(model, table)
+    pair, names = model._pair, getattr(model, "feature_names_in_", None)
+    if table is not None and (
+        (names is not None and (*map(str, names),) != table.feature_names)
+        or len(table.feature_names) != model.n_features_in_
+    ):
+        raise ValueError("the table has other features than the model: give that of its data set.")
+    table = table or getattr(model, "table_", None)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
-        "groups": [[name, list(columns)] for name, columns in model._groups.items()],
-        "categories": None if encoding is None else encoding.facts(),
         "table": None if table is None else table.facts(),
     }
     facts |= {name: [str(one) for one in getattr(model, name, ())] or None for name in NAMES}
     if name == "ChainEFC":
         facts["order"] = model.learner_.order.tolist()
     return facts, getattr(model.learner_, "models", [model.learner_])
-
-
-def table_of(model: Any, given: TableEncoder | None) -> TableEncoder | None:
-    """Return the table that is given, or that of the model, unless it has been fitted since."""
-    table = getattr(model, "table_", None) if given is None else given
-    if table is None:
-        return None
-    if not hasattr(table, "feature_names"):
-        kind = type(table).__name__
-        raise TypeError(f"table must be that of a data set, ds.table; got {kind}.")
-    known = tuple(map(str, getattr(model, "feature_names_in_", table.feature_names)))
-    if known == table.feature_names and len(known) == model.n_features_in_:
-        return table
-    if given is not None:
-        raise ValueError("the table has other features than the model: give that of its data set.")
-    return None
 
 
 def plain_parameters(params: Facts) -> Facts:
@@ -268,30 +243,13 @@ def unpack_face(name: str, facts: Facts, learners: list[Any]) -> Any:
     model = kind(**facts["params"] | {"stages": tuple(facts["params"]["stages"])})
     if not learners:
         return model
-    if name == "RiverEFCML":
-        check_names(facts["features"], "features", learners[0].n_features)
-        check_names(facts["labels"], "labels", learners[0].n_labels)
-        model.learner, model.unknown_features_ = learners[0], Counter(dict(facts["unknown"]))
-        model._columns = {name: column for column, name in enumerate(facts["features"])}
-        model._labels = {name: column for column, name in enumerate(facts["labels"])}
-        return model
     learner = learners[0]
     if name in PER_LABEL:
         join: Any = resolve_name("efcml.rivals.per_label:PerLabelLearner.join")
         learner = join(learners, facts.get("order"))
-    give_learner(model, facts, learner)
-    return model
-
-
-def give_learner(model: Any, facts: Facts, learner: Any) -> None:
-    """Set what an estimator has learned."""
     model.learner_, model.n_features_in_ = learner, learner.n_features
     classes = facts["classes"]
     model._pair = None if classes is None else np.array(classes["values"], classes["dtype"])
-    if facts["categories"] is not None:
-        model._encoding = TableEncoder.from_facts(facts["categories"])
-        model.n_features_in_ = len(model._encoding.columns)
-        check_names(model._encoding.feature_names, "features", learner.n_features)
     if facts["table"] is not None:
         model.table_ = TableEncoder.from_facts(facts["table"])
         check_names(model.table_.feature_names, "features of the table", model.n_features_in_)
@@ -299,11 +257,10 @@ def give_learner(model: Any, facts: Facts, learner: Any) -> None:
         if facts[name] is not None:
             check_names(facts[name], name, count)
             setattr(model, name, np.array(facts[name], dtype=object))
-    model._groups = {group: tuple(columns) for group, columns in facts["groups"]}
+    return model
 
 
 def check_names(names: Sequence[Any], what: str, count: int) -> None:
-    """Refuse names that are not so many different words or whole numbers."""
-    good = len(names) == count and all(type(name) in (str, int) for name in names)
-    if not good or len({*names}) < count:
-        raise ValueError(f"the names of {what} must be {count} words or whole numbers, each once")
+    """Refuse names that are not so many different words."""
+    if len(names) != count or len({*names}) < count or {*map(type, names)} - {str}:
+        raise ValueError(f"the names of {what} must be {count} words, each once")

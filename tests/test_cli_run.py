@@ -14,7 +14,7 @@ from helpers.mixed_tables import WRITTEN, messy_frame, write_mixed
 from numpy.testing import assert_array_equal
 
 import efcml
-from efcml.cli import build_parser, main, run, shared
+from efcml.cli import build_parser, main, run
 from efcml.rivals import MODELS, make_model
 from efcml.tables import reading
 
@@ -153,7 +153,6 @@ def test_models_and_their_parameters(model, songs, tmp_path, numbers):
     result = efcml.prequential(clf, *ds.stream, learn=MODELS[model].learn)
     assert (summary["model"], summary["pa"], summary["rules"]) == (model, result.pa, clf.n_rules_)
     assert summary["queried_share"] == (0.0 if model == "static" else 1.0)
-    assert shared.parameter_names(model) == sorted({*clf.get_params()} - {"random_state"})
 
 
 @pytest.mark.parametrize(
@@ -271,7 +270,6 @@ def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeyp
         assert main(command) == 2
         told = capsys.readouterr().err
         assert told.startswith(f"efcml: {row}, line 2: 'later' in column 'played' is no date")
-        assert told.endswith("; line 2: 'fast' in column 'tempo' is no number: replace it\n")
 
 
 def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monkeypatch):
@@ -299,10 +297,10 @@ def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monk
     ds = efcml.datasets.from_frame(frame, "very happy,gut", n_initial=40)
     clf = efcml.EFCMLClassifier(**PARAMETERS, random_state=0).fit(*ds.initial)
     efcml.prequential(clf, *ds.stream)
-    clf.name_columns(ds.feature_names, ds.label_names, ds.table.groups)
+    clf.name_columns(ds.feature_names, ds.label_names)
     efcml.save(clf, "direct.npz", table=ds.table)
     assert (tmp_path / "direct.npz").read_bytes() == models[0]
-    small = ["--vary", "vigilance=0.5,0.9", "--vary", "alpha=0", "--folds", "2"]
+    small = ["--vary", "vigilance=0.5,0.9", "--vary", "alpha=0"]
     assert main(["tune", "tab.tsv", *how[:4], *small, "--jobs", "1"]) == 0
     assert "EFCMLClassifier(vigilance=" in capsys.readouterr().out
     monkeypatch.setattr("efcml.Study._pictures", lambda *given: {})
@@ -312,15 +310,11 @@ def test_a_messy_table_is_one_model_however_it_is_written(tmp_path, capsys, monk
 
 
 def test_an_interruption_leaves_what_was_done(songs, tmp_path, capsys, monkeypatch, numbers):
-    monkeypatch.setattr(run, "is_watched", lambda: True)
     small_blocks(monkeypatch, 6)
     interrupt_after(monkeypatch, 1)
     assert main(run_arguments(songs, "--out", tmp_path, "--json")) == 130
     captured = capsys.readouterr()
-    assert captured.err.splitlines()[-2:] == [
-        "efcml: writing the results so far; Ctrl-C again ends at once",
-        "efcml: interrupted after 12 of 20 rows",
-    ]
+    assert captured.err.splitlines()[-1] == "efcml: interrupted after 12 of 20 rows"
     summary = json.loads(captured.out)
     clf, result = direct_run(songs, rows=slice(12))
     told = ("interrupted", "n_stream", "rows_left", "pa")
@@ -337,12 +331,7 @@ def test_a_model_that_cannot_be_saved_costs_no_numbers(songs, tmp_path, capsys, 
 
     monkeypatch.setattr("efcml.saving.save", fail)
     assert main(run_arguments(songs, "--no-figures", "--out", tmp_path)) == 2
-    out, said = capsys.readouterr()
-    assert (
-        files.without_notes(said)
-        == f"efcml: the model is not saved, all else is in {tmp_path}: it is too large.\n"
-    )
-    assert out.endswith(f"written to {tmp_path}: summary.json, predictions.csv, report.html\n")
+    assert files.without_notes(capsys.readouterr().err) == "efcml: it is too large.\n"
     assert json.loads((tmp_path / "summary.json").read_text())["n_stream"] == 20
     assert len(read_predictions(tmp_path)) == 20
 
@@ -361,8 +350,7 @@ def test_an_interrupted_save_costs_no_numbers(songs, tmp_path, monkeypatch):
     ("more", "message"),
     [
         ("--set vigilance=-1", "vigilance must be a number > 0; got -1."),
-        ("--set vigilanc=1", "there is no parameter 'vigilanc': did you mean 'vigilance'?"),
-        ("--set random_state=1", "there is no parameter 'random_state': "),
+        ("--set vigilanc=1", "Invalid parameter 'vigilanc'"),
         ("--set vigilance", "--set is 'vigilance': write NAME=VALUE"),
         ("--out o --model chain --set order=0,0", "order must be None, 'random' or"),
         ("--budget 1.5", "budget must be a number > 0 and <= 1; got 1.5."),

@@ -319,12 +319,12 @@ def test_the_command_says_how_much_is_finished(tmp_path, monkeypatch, capsys):
         return done[-1]
 
     arguments = ["tune", str(write_csv(tmp_path)), "--labels", "2", "--initial", "12"]
-    arguments += ["--folds", "2", "--vary", "vigilance=0.3,0.9"]
+    arguments += ["--vary", "vigilance=0.3,0.9"]
     arguments += ["--jobs", "1", "--checkpoint", str(tmp_path / "done")]
     with monkeypatch.context() as patch:
         patch.setattr(runs_module, "stream", stopping)
         assert main(arguments) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "efcml: interrupted after 3 of 6 runs"
+    assert capsys.readouterr().err.splitlines()[-1] == "efcml: interrupted after 3 of 15 runs"
     assert len(list((tmp_path / "done").iterdir())) == 3
     assert main(arguments) == 0
-    assert "3 points, 2 folds of 12 rows" in capsys.readouterr().out
+    assert "3 points on 12 rows" in capsys.readouterr().out

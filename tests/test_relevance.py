@@ -250,8 +250,8 @@ def test_rules_name_what_matters_and_say_once_what_does_not(rng):
     X, Y = rows_and_labels(rng, 500, p=2, noise=0, K=1)
     weekday = np.eye(7)[rng.integers(0, 7, 500)]
     clf = EFCMLClassifier(**QUICK).fit(np.c_[X, weekday], Y)
-    days = [f"day_{i}" for i in range(7)]
-    clf.name_columns(["size", "age", *days], ["sold"], {"day": days})
+    days = [f"day={i}" for i in range(7)]
+    clf.name_columns(["size", "age", *days], ["sold"])
     text = str(clf.rules_)
     assert text.count("day") == 1 and "in no condition, since the labels do not" in text
     assert str(clf.explain(np.r_[X[0], weekday[0]])).count("in no condition") == 1

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from helpers.models import EVERYTHING, QUICK, freeze, hide, stream
 
-from efcml import EFCMLClassifier, load, save
-from efcml.cli import main
+from efcml import EFCMLClassifier
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml.saving import pack, unpack, write
 
 pytest.importorskip("river")
 
@@ -272,56 +270,3 @@ def test_rules_and_explanations_use_the_names():
     np.testing.assert_array_equal(why.x, row)
     np.testing.assert_array_equal(why.score, clf.explain(row).score)
     assert (why.feature_names, why.label_names) == (FEATURES, LABELS)
-
-
-@STATES
-def test_a_file_goes_on_bit_for_bit(rows, tmp_path):
-    model = learned(rows)
-    save(model, tmp_path / "model.npz")
-    copy = load(tmp_path / "model.npz")
-    assert type(copy) is RiverEFCML
-    assert freeze(copy) == freeze(model)
-    for x, y in dicts(*stream(5)):
-        for one in (model, copy):
-            one.learn_one(x, y)
-    assert freeze(copy) == freeze(model)
-
-
-def test_files_hold_gaps_names_and_counts_and_those_that_lie_are_refused(tmp_path, capsys):
-    path, model = tmp_path / "model.npz", RiverEFCML(**QUICK)
-    model.learn_one({1: 2.0}, {7: True})
-    model.learn_one({1: 1.0, "late": 3.0}, {7: False, "late": True})
-    copy = unpack(*pack(model))
-    assert (copy.feature_names, copy.label_names) == ((1, "late"), (7, "late"))
-    assert freeze(copy.learner) == freeze(model.learner)
-    assert np.isnan(copy.learner.held[0][0][1])
-    model.learn_one({("a", 1): 2.0}, {"u": True})
-    with pytest.raises(ValueError, match="features must be 3 words or whole numbers"):
-        save(model, path)
-    assert not path.exists()
-    model = learned(WARM + 8)
-    (x, y), *_ = dicts(*stream(1))
-    with pytest.warns(UserWarning, match="after the warm-up"):
-        model.learn_one(x | {"new": 1.0}, y)
-    facts, arrays = pack(model)
-    copy = unpack(facts, arrays)
-    copy.learn_one(x | {"new": 1.0}, y)  # told before: no second warning
-    assert copy.unknown_features_ == {"new": 2}
-    for change in (
-        {"params": facts["face"]["params"] | {"vigilance": -1.0}},
-        {"params": {"more": 1}},
-        {"features": ["a", "b"]},
-        {"labels": ["u", "u", "v"]},
-        {"labels": ["u", True, "v"]},
-        {"unknown": ["new"]},
-    ):
-        lie = facts | {"face": facts["face"] | change}
-        write(path, lie, arrays)
-        with pytest.raises(ValueError, match=r"cannot be loaded: "):
-            load(path)
-    arrays["learner/rules/center"] = arrays["learner/rules/center"] * np.nan
-    with pytest.raises(ValueError, match="center holds NaN"):
-        unpack(facts, arrays)
-    save(model, path)
-    assert main(["explain", str(path)]) == 2
-    assert "the RiverEFCML in" in capsys.readouterr().err

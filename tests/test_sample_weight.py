@@ -88,26 +88,3 @@ def test_models_for_each_label_take_weights():
     assert freeze(chain.learner_.models[0]) == freeze(
         OneVsRestEFC(**options).fit(X[:half], Y[:half], W[:half]).learner_.models[0]
     )
-
-
-def test_weights_in_river():
-    pytest.importorskip("river")
-    from efcml.compat.river import RiverEFCML
-
-    found = RiverEFCML(prior=1.0, warmup_rows=START)
-    pairs = [(dict(enumerate(x)), dict(enumerate(y == 1))) for x, y in zip(X, Y, strict=True)]
-    for x, y in pairs[:START]:
-        found.learn_one(x, y)
-    twin = EFCMLClassifier(prior=1.0, warmup_rows=START).partial_fit(X[:START], Y[:START])
-    for (x, y), w in zip(pairs[START:], W[START:], strict=True):
-        found.learn_one(x, y, w=w)
-        found.learn_one(x, y, w=0)
-    twice = [np.repeat(part[START:], 2, axis=0) for part in (X, Y)]
-    weights = np.stack([W[START:], np.zeros(len(W) - START)], axis=1).ravel()
-    twin.partial_fit(*twice, sample_weight=weights)
-    assert freeze(found.learner) == freeze(twin.learner_)
-    for w in (-1.0, 1e200, float("nan")):
-        with pytest.raises(ValueError, match="w must be a number from 0 to 1e\\+09"):
-            found.learn_one(x, y, w=w)
-    with pytest.raises(ValueError, match="warm-up count alike"):
-        RiverEFCML().learn_one(x, y, w=2.0)

@@ -177,13 +177,12 @@ def test_open_questions_can_be_answered(path):
 def test_the_table_goes_with_the_model(tmp_path, path):
     ds = datasets.from_csv(write_mixed(tmp_path, 90), LABELS, n_initial=60)
     (X, Y), _ = ds.frames()
-    clf = EFCMLClassifier(prior=1.0, max_rules=3).fit(X, Y).name_columns(groups=ds.table.groups)
+    clf = EFCMLClassifier(prior=1.0, max_rules=3).fit(X, Y)
     save(clf, path)
     assert not hasattr(load(path), "table_")
     save(clf, path, table=ds.table)
     copy = load(path)
     assert copy.table_ == ds.table
-    assert copy._groups == clf._groups
     save(copy, tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
     copy.fit(X[["tempo", "member"]], Y)  # the table is no longer that of the model
@@ -191,8 +190,6 @@ def test_the_table_goes_with_the_model(tmp_path, path):
     assert not hasattr(load(path), "table_")
     with pytest.raises(ValueError, match="give that of its data set"):
         save(copy, path, table=ds.table)
-    with pytest.raises(TypeError, match="table must be that of a data set, ds.table; got int"):
-        save(copy, path, table=3)
     with pytest.raises(ValueError, match="ActiveLearner has no table"):
         save(ActiveLearner(), path, table=ds.table)
 
@@ -206,7 +203,7 @@ class Heir(EFCMLClassifier):
 
 def test_what_cannot_be_saved_is_refused(fitted, path):
     for strange in (None, 3, EFCMLClassifier, Heir(), RuleBase(Params(), 1, 1)):
-        with pytest.raises(TypeError, match="ChainEFC, RiverEFCML, ActiveLearner can be saved"):
+        with pytest.raises(TypeError, match="ChainEFC, ActiveLearner can be saved"):
             save(strange, path)
     for strange in (np.random.RandomState(0), np.nan, -np.inf, 1j):
         with pytest.raises(ValueError, match=r"random_state=.* cannot be saved: set it to a numb"):

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, freeze, stream
+from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, stream
 from helpers.pages import Page
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 
-from efcml import ChainEFC, EFCMLClassifier, datasets, load, save
+from efcml import EFCMLClassifier
 from efcml.explain import RuleList, explain_row, find_flags, read_rules
 from efcml.explain import words as phrases
 from efcml.support.statistics import wilson
@@ -164,7 +164,7 @@ def test_words_of_groups_and_flags():
     assert find_flags(X).tolist() == [True, True, False, False, True]
 
 
-COLUMNS = ["age", "maintained", "machine_A", "machine_B", "machine_C", "shift_early", "shift_new"]
+COLUMNS = ["age", "maintained", "machine=A", "machine=B", "machine=C", "shift_early", "shift_new"]
 
 
 def workshop(n=120, seed=3):
@@ -177,16 +177,14 @@ def workshop(n=120, seed=3):
     age = np.where(old, 20.0, 5.0) + rng.normal(size=n)
     machine = np.where(old, "C", rng.choice(["A", "B"], n))
     shifts = rng.integers(0, 2, (n, 2))
-    X = pd.DataFrame({"age": age, "maintained": (~old).astype(int)})
-    X["machine"] = pd.Categorical(machine)
-    X["shift_early"], X["shift_new"] = shifts.T
-    dummies = pd.get_dummies(X, columns=["machine"], dtype=float)[COLUMNS]
-    return X, pd.DataFrame({"fails": old.astype(int), "early": shifts[:, 0]}), dummies
+    flags = [machine == value for value in "ABC"]
+    X = pd.DataFrame(np.column_stack([age, ~old, *flags, shifts]), columns=COLUMNS)
+    return X, pd.DataFrame({"fails": old.astype(int), "early": shifts[:, 0]})
 
 
 def test_sentences_about_a_workshop():
     """Three groups of rows: the old machine, and the new ones in the early shift or not."""
-    X, Y, _ = workshop()
+    X, Y = workshop()
     clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
     rules = clf.rules_
     assert [rule.antecedent for rule in rules] == [
@@ -203,7 +201,7 @@ def test_sentences_about_a_workshop():
     mixed = rules[0].mean.copy()  # shares in brackets are of rows, not of the center
     mixed[[2, 4]] = 0.25, 0.75
     assert replace(rules[0], mean=mixed).antecedent == "machine is C or A (100 %)"
-    early, old = X["shift_early"] == 1, X["machine"] == "C"
+    early, old = X["shift_early"] == 1, X["machine=C"] == 1
     said = np.select([old, ~early], [0, 1], 2)  # the sentences are true of the rows
     assert_array_equal(clf.activations(X).argmax(axis=1), said)
     why = clf.explain(X.iloc[0])
@@ -212,43 +210,20 @@ def test_sentences_about_a_workshop():
     assert_allclose(why.by_variable[2], why.by_feature[2:5].sum(axis=0), atol=1e-12)
 
 
-def test_columns_of_flags_are_read_as_the_category_is(tmp_path):
-    X, Y, dummies = workshop()
-    ours = EFCMLClassifier(**TWO_RULES).fit(X, Y)
-    array = EFCMLClassifier(**TWO_RULES).fit(dummies.to_numpy(), Y.to_numpy())
-    values = [f"machine={value}" for value in "ABC"]
-    names = [*COLUMNS[:2], *values, *COLUMNS[5:]]
-    array.name_columns(names, ["fails", "early"], {"machine": values})
-    assert freeze(ours.learner_) == freeze(array.learner_)
-    assert str(array.rules_) == str(ours.rules_)
-    numbers, *rest = array.rules_.background.columns.variables
+def test_columns_of_flags_with_one_name_are_one_thing():
+    X, Y = workshop()
+    clf = EFCMLClassifier(**TWO_RULES).fit(X.to_numpy(), Y.to_numpy())
+    assert clf.rules_.background.columns.groups == ()
+    clf.name_columns(COLUMNS, ["fails", "early"])
+    numbers, *rest = clf.rules_.background.columns.variables
     assert numbers == ("age", (0,), (), "number")
     assert [thing.kind for thing in rest] == ["flag", "group", "flag", "flag"]
     assert rest[1] == ("machine", (2, 3, 4), ("A", "B", "C"), "group")
-    bare = EFCMLClassifier(**TWO_RULES).fit(dummies, Y).rules_
-    assert "machine_C is yes (100 %)" in bare[0].antecedent
-    rows = X.astype(object)
-    assert_array_equal(ours.decision_function(rows), array.decision_function(dummies.to_numpy()))
-    assert_array_equal(ours.explain(rows.to_numpy()[7]).x, dummies.to_numpy()[7])
-    chain = ChainEFC(**TWO_RULES, order=[0, 1]).fit(X, Y).rules_["early"]
-    assert chain.background.columns.variables[-1] == ("fails", (7,), (), "flag")
-    whole = X.assign(machine=pd.Categorical(X["machine"].cat.codes))
-    for clf in (ours, EFCMLClassifier(**TWO_RULES).fit(whole, Y)):
-        save(clf, tmp_path / "model.npz")
-        copy = load(tmp_path / "model.npz")
-        assert freeze(copy) == freeze(clf) and str(copy.rules_) == str(clf.rules_)
-    with pytest.raises(ValueError, match="feature names should match"):
-        ours.fit(dummies, Y).predict(X)  # a new fit forgets categories
-
-
-def test_a_missing_category_is_a_value_of_its_own_everywhere():
-    X, Y, _ = workshop()
-    X["machine"] = X["machine"].where(np.arange(len(X)) % 5 > 0)
-    ds = datasets.from_frame(X.join(Y), ["fails", "early"], n_initial=len(X))
-    clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
-    assert_array_equal(clf.check_features(X), ds.X)
-    assert clf._column_kinds().names == ds.feature_names
-    assert "machine=missing" in ds.feature_names
+    names = [name.replace("=", "_") for name in COLUMNS]
+    clf.name_columns(names)
+    assert "machine_C is yes (100 %)" in clf.rules_[0].antecedent
+    clf.name_columns(["a=age", *COLUMNS[1:4], "b=C", *COLUMNS[5:]])  # a number, a single flag
+    assert clf.rules_.background.columns.groups[0].columns == (2, 3)
 
 
 def test_a_number_that_is_1_of_late_is_no_flag():
@@ -264,38 +239,14 @@ def test_a_number_that_is_1_of_late_is_no_flag():
         assert "x0 is yes" not in str(clf.rules_)
 
 
-def test_groups_can_be_given(tmp_path):
-    _, Y, dummies = workshop()
-    named = dummies.set_axis(["age", "maintained", "a", "b", "c", "d", "e"], axis=1)
-    clf = EFCMLClassifier(**TWO_RULES).fit(named, Y)
-    assert clf.rules_.background.columns.groups == ()
-    for groups, reason in (
-        ({"m": ["a", "age"]}, "group 'm': 'age' is no column of 0 and 1"),
-        ({"m": ["a", "z"]}, "group 'm': 'z' is no column of 0 and 1"),
-        ({"m": ["a"]}, "two columns or more"),
-        ({"m": ["a", "b"], "n": ["b", "c"]}, "none in two groups"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            clf.name_columns(groups=groups)
-    clf.name_columns(groups={"machine": ["a", "b", "c"]})
-    save(clf, tmp_path / "model.npz")
-    for model in (clf, load(tmp_path / "model.npz")):
-        assert model.rules_[0].antecedent == "machine is c (100 %)"
-
-
-def test_unknown_values_are_none_of_the_known():
-    X, Y, _ = workshop()
+def test_a_value_that_is_missing_or_another_is_said():
+    X, Y = workshop()
     clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
-    for value, code, said in (("Z", 0.0, "another"), (None, np.nan, "not given")):
-        strange = X[:1].assign(machine=pd.Categorical([value], categories=["Z", "C"]))
-        for rows in (strange, strange.astype(object)):
-            assert_array_equal(clf.check_features(rows)[0, 2:5], [code] * 3)
+    for code, said in ((0.0, "another"), (np.nan, "not given")):
+        strange = X[:1].copy()
+        strange[COLUMNS[2:5]] = code
         machine = clf._column_kinds().variables[2]
         assert clf.explain(strange.iloc[0]).value_of(machine) == f"machine ({said})"
-    with pytest.raises(ValueError, match="make it a category"):
-        EFCMLClassifier().fit(X.assign(machine=X["machine"].astype(object)), Y)
-    with pytest.raises(ValueError, match="category without any value"):
-        EFCMLClassifier().fit(X.assign(machine=pd.Categorical([None] * len(X))), Y)
 
 
 EVIL = '<script>alert("a & b")</script>'

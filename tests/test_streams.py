@@ -57,10 +57,10 @@ def test_a_stream_is_what_it_always_was(name):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n": 0}, "n is 0: give a whole number, at least 1"),
-        ({"p": 1}, "p is 1: give a whole number, at least 2"),
-        ({"K": 0}, "K is 0: give a whole number, at least 1"),
-        ({"noise": np.inf}, "noise is inf"),
+        ({"n": 0}, "n must be a whole number >= 1; got 0"),
+        ({"p": 1}, "p must be a whole number >= 2; got 1"),
+        ({"K": 0}, "K must be a whole number >= 1; got 0"),
+        ({"noise": np.inf}, "noise must be a number >= 0; got inf"),
         ({"n": 20, "n_initial": 21}, "n_initial is 21: choose a whole number of rows, 0 to 20"),
     ],
 )

@@ -154,7 +154,7 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red' (and 1 other thing else"),
+        ({"x": [1, 2], "y": ["red", "blue"]}, "row 0: label 'y' is 'red': labels are 0 or 1"),
         ({"x": [1, 2], "y": [1j, 2]}, "row 0: label 'y' is '1j'"),
         ({"x": [np.inf, 1], "y": [0, 1]}, "row 0: 'inf' in column 'x' is no number: replace it"),
         ({"x": [], "y": []}, "the frame has no rows: give at least one"),
@@ -163,7 +163,6 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
 )
 def test_frames_that_cannot_be_taken_are_refused(columns, words):
     assert words in refused(datasets.from_frame, pandas.DataFrame(columns), "y")
-    assert "not ndarray: use from_arrays" in refused(datasets.from_frame, np.zeros((2, 2)), 1)
 
 
 def number_frame(n=N):
@@ -208,7 +207,6 @@ def test_csv_frame_and_parquet_are_the_same_in_every_way(text, dtypes, options, 
         check_same(large, known)
         assert (large.table is None) == (known.table is None)
         if large.table is not None:
-            assert large.table.groups == known.table.groups
             assert_array_equal(large.table.encode(file), known.X)
 
 
@@ -295,7 +293,10 @@ def test_parquet_files_that_cannot_be_read_are_refused(write, tmp_path, in_block
     frame.loc[200, "x"], frame.loc[201, "liked"] = "fast", 7
     read = datasets.from_csv
     said = refused(in_blocks, read, write(frame, "t.parquet"), LABELS)
-    assert "row 201: label 'liked' is '7'" in said and "row 200: 'fast' in column 'x' is" in said
+    assert "row 201: label 'liked' is '7'" in said
+    frame.loc[201, "liked"] = 0
+    said = refused(in_blocks, read, write(frame, "t.parquet"), LABELS)
+    assert "row 200: 'fast' in column 'x' is" in said
     path = write(number_frame()[::-1], "t.parquet")  # with an index
     assert read(path, LABELS).feature_names == ("w", "x", "y", "z")
     for how in ([], [in_blocks]):
@@ -359,9 +360,7 @@ def test_labels_of_many_words(write, words, yes, known):
     ds = datasets.from_csv(path, "y", yes=yes)
     assert_array_equal(ds.Y[:, 0], known)
     if yes:
-        assert "label 'y' is 'good' (and 1 other thing else" in refused(
-            datasets.from_csv, path, "y"
-        )
+        assert "label 'y' is 'good': labels are 0 or 1" in refused(datasets.from_csv, path, "y")
         X, Y = ds.table.encode_with_labels(path)
         assert_array_equal(np.c_[X, Y], np.c_[ds.X, ds.Y])
 

@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import pandas
+from numpy.typing import ArrayLike
 
 from efcml.active.criteria import CRITERIA, USUAL
-from efcml.active.questions import (
-    FIRST,
-    Question,
-    Row,
-    Spending,
-    find_learner,
-    read_answer,
-    read_row,
-)
-from efcml.evaluation.blocks import in_blocks
+from efcml.estimators.targets import one_row
+from efcml.evaluation.blocks import AfterBlock, in_blocks
+from efcml.kernels.linalg import whole
+from efcml.kernels.planes import SLOW
+from efcml.model.learner import Learner
 from efcml.model.trace import Trace
+from efcml.support.aliases import Bools, Facts, Floats
 from efcml.support.checks import check_choice, check_number, check_whole
 from efcml.support.declared import with_words
 from efcml.support.files import without_nan
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.masks import densify
+from efcml.tables.reading import FLAGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
-
-    from efcml.evaluation.blocks import AfterBlock
-    from efcml.model.learner import Learner
-    from efcml.support.aliases import Bools, Facts, Floats
 
 CHUNK = 16  # rows that are scored ahead; those after a question are scored again
 STEP = 0.01  # of the threshold of ambiguity
@@ -44,7 +36,124 @@ LEAST_INSTABILITY = 1e-9  # of the threshold, so that relative steps can lift it
 WINDOW = 100  # rows over which spending is evened out
 MOST_BOOST = 0.5  # of the aim of ambiguity while budget is saved; more would pick worse rows
 CATCH_UP = 10.0  # rows over which chance makes up for what it has not spent
-MOST_OPEN = 1000  # questions that may wait for an answer; then the oldest expire
+FIRST = {"ambiguity": 0.6, "instability": 0.075}  # thresholds
+
+
+class Spending(NamedTuple):
+    """How much was asked so far, in rows or labels, and the thresholds for the next row."""
+
+    rows: int = 0
+    room: int = 0  # units that could have been asked
+    spent: int = 0
+    recent: float = 0.0  # rows asked, the older the less they count
+    thresholds: dict[str, float] = FIRST
+
+    @property
+    def share(self) -> float:
+        """Share of all rows or labels that was asked; 0 before the first row."""
+        return self.spent / max(self.room, 1)
+
+
+@dataclass
+class Row:
+    """The next row of a stream, as criteria see it."""
+
+    x: Floats  # (p,), scaled, none missing
+    scores: Floats  # (K,)
+    thresholds: dict[str, float]
+    due: float  # share of rows that would use up the budget
+    seed: tuple[int, int]
+    learner: Learner
+
+    @property
+    def draw(self) -> float:
+        """A random number from 0 to 1, the same whatever was asked before."""
+        return float(np.random.default_rng(self.seed).random())
+
+    @cached_property
+    def psi(self) -> Floats:
+        """The activations of the rules."""
+        return self.learner.rules.activations(self.x[None])[0]
+
+    @property
+    def novel(self) -> bool:
+        """Whether a rule would be born from it."""
+        rules, i = self.learner.rules, int(self.psi.argmax())
+        e = self.x[rules.features.numbers] - rules.center[i, : rules.a]
+        distance, support = e @ whole(rules.marginal[i].copy()) @ e, float(rules.support[i])
+        return bool(rules.birth_test(distance, float(rules.a), support, rules.settings.vigilance))
+
+    @property
+    def instability(self) -> float:
+        """The largest share that learning it would take from P of a rule that is active.
+
+        That is of the trace over the slopes, in closed form and without forgetting, of the label
+        that the rule knows least of: its P would be larger by ``1/a`` (`planes.count_known`).
+        """
+        rules, psi, most = self.learner.rules, self.psi, 0.0
+        r = np.append(rules.features.take(self.x[None])[0], 1.0)
+        for i in np.flatnonzero(psi >= rules.settings.activation_floor):
+            P, prior = whole(rules.P[i, SLOW].copy()), rules.Delta[i, SLOW, 0]
+            v = P @ r
+            a = (rules.seen[i, SLOW].min() + prior) / (rules.G[i, SLOW, -1, -1] + prior)
+            rest = (a + psi[i] * (r @ v)) * np.trace(P[:-1, :-1])
+            most = max(most, psi[i] * (v[:-1] @ v[:-1]) / rest) if rest > 0.0 else most
+        return float(most)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is wanted of one row. True if any label is.
+
+    Attributes
+    ----------
+    row : int
+        Number of the row in the stream of the active learner, from 0.
+    names : tuple
+        The labels to give, by name, or by index if the model knows no names.
+    labels : bool array of shape (K,)
+        The same by place; all False if nothing is asked.
+    reasons : tuple of str
+        The criteria that fired.
+    thresholds : dict
+        By criterion, as they were when this was decided.
+    scores : array of shape (K,)
+        What the model says of the row.
+    after : Spending
+        What was spent, this question included.
+    """
+
+    row: int
+    names: tuple[str | int, ...]
+    labels: Bools = field(repr=False)
+    reasons: tuple[str, ...]
+    thresholds: dict[str, float] = field(repr=False)
+    scores: Floats = field(repr=False)
+    after: Spending = field(repr=False)
+    x: Any = field(repr=False)  # (1, p), checked, not scaled; None in the log
+
+    def __post_init__(self) -> None:
+        self.labels.flags.writeable = self.scores.flags.writeable = False
+
+    def __bool__(self) -> bool:
+        return bool(self.labels.any())
+
+    def check_model(self, learner: Learner) -> None:
+        """Refuse a model of another size: it would trust the features."""
+        if self.x.shape != (1, learner.n_features) or len(self.labels) > learner.n_labels:
+            raise ValueError(
+                f"the question about row {self.row} was asked for another model, with "
+                f"{self.x.size} features and {len(self.labels)} labels."
+            )
+
+    @classmethod
+    def from_facts(cls, facts: Facts) -> Self:
+        """Build one from what JSON has of its attributes."""
+        known: Facts = {name: tuple(facts[name]) for name in ("names", "reasons")}
+        known |= {"labels": np.array(facts["labels"], bool), "after": Spending(*facts["after"])}
+        known |= {"scores": np.array(facts["scores"], np.float64)}
+        x = None if facts["x"] is None else np.array(facts["x"], np.float64)
+        return cls(**facts | known | {"x": x})
 
 
 @with_words(criteria="\n".join(f'"{word}": {one.meaning}.' for word, one in CRITERIA.items()))
@@ -69,7 +178,8 @@ class ActiveLearner:
     Attributes
     ----------
     log : list of Question
-        Row, labels, reasons, thresholds and spending of every question; not its features.
+        Row, labels, reasons, thresholds and spending of every question; not its features. A table
+        of it is ``pandas.DataFrame(map(vars, active.log))``.
     state : Spending
         Rows so far, what was spent, and the thresholds for the next row.
 
@@ -109,7 +219,6 @@ class ActiveLearner:
         self.state = Spending()
         self.log: list[Question] = []
         self._open: dict[int, Question] = {}  # by their rows, in order
-        self._asker = object()  # by which it knows its own questions
 
     @classmethod
     def random(cls, budget: float = 0.1, unit: str = "samples", **more: Any) -> Self:
@@ -145,30 +254,28 @@ class ActiveLearner:
         ----------
         model : EFCMLClassifier
         x : array-like of shape (p,), or Question
-            The row, or what ``ask`` returned for it. Hand over the question itself if the model
-            may have learned something else in between. An open question, one of ``waiting``, is
-            answered.
+            The row, or what ``ask`` returned for it, if the model may have learned something else
+            in between. An open question, one of ``waiting``, is answered.
         y : array-like of shape (K,), or dict, optional
             0 or 1 for the labels asked, NaN for the others; NaN for a label that was asked means
             that nobody knows it. Or only the labels that are known, by name or index, also in
             words: ``{"happy": 1, 3: "no"}``. None if nothing was asked, or if the answer comes
             later.
         row : int, optional
-            The row of an open question that is now answered; x is None then.
+            The row of an open question that is now answered, in place of x.
 
         The question that was settled or opened is returned.
         """
-        learner = find_learner(model)
-        if isinstance(x, Question):
-            self._refuse_foreign(x, learner)
-            if row is None and x.row != self.rows:
-                row, x = x.row, None
+        learner, asked = find_learner(model), isinstance(x, Question)
+        if asked and x.row != self.rows:  # type: ignore[union-attr]
+            row = x.row  # type: ignore[union-attr]
         if row is not None:
-            question = self._find_open(row, x, y)
-            self._refuse_foreign(question, learner)
+            question = self._find_open(row, y)
+            question.check_model(learner)
             learner.learn(question.x, read_answer(model, y, question), late=self.rows - 1 - row)
             return self._open.pop(row)
-        question = x if isinstance(x, Question) else self.ask(model, x)  # type: ignore[arg-type]
+        question = x if asked else self.ask(model, x)  # type: ignore[assignment, arg-type]
+        question.check_model(learner)
         if y is None:
             learner.pass_rows(1)
         elif question:
@@ -178,36 +285,18 @@ class ActiveLearner:
         self._count(question)
         if question and y is None:
             self._open[question.row] = question
-            if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
         return question
 
-    def _find_open(self, row: int, x: Any, y: Any) -> Question:
-        """Return the open question that is to be answered, or say why there is none."""
+    def _find_open(self, row: int, y: Any) -> Question:
+        """Return the open question about a row that is to be answered, or say why there is none."""
         check_whole("row", row, least=0)
-        if x is None and row not in self._open:
+        if row not in self._open:
             asked = any(question.row == row for question in self.log)
-            why = "was answered already, or has expired" if asked else "was never asked"
+            why = "was answered already" if asked else "was never asked"
             raise ValueError(f"no answer is expected for row {row}: it {why}.")
-        if x is not None or y is None:
-            raise ValueError("an answer to an earlier row needs y, and x must be None.")
+        if y is None:
+            raise ValueError("an answer to an earlier row needs y.")
         return self._open[row]
-
-    def _refuse_foreign(self, question: Question, learner: Learner) -> None:
-        """Refuse a question that this active learner did not ask, or not about this model."""
-        about = f"the question about row {question.row}"
-        if question.asker is not self._asker:
-            raise ValueError(
-                f"{about} is of another active learner: hand it to the one that asked, or give the"
-                " row itself."
-            )
-        if question.x is None:  # of the log: only its row counts
-            return
-        if question.x.shape != (1, learner.n_features) or len(question.labels) > learner.n_labels:
-            raise ValueError(
-                f"{about} was asked for another model, with {question.x.size} features and "
-                f"{len(question.labels)} labels."
-            )
 
     # -- what is asked ----------------------------------------------------------------------
 
@@ -247,7 +336,6 @@ class ActiveLearner:
             scores=scores,
             after=Spending(*counts, recent, thresholds),
             x=X,
-            asker=self._asker,
         )
 
     def _allowance(self, state: Spending, size: int) -> int:
@@ -351,16 +439,6 @@ class ActiveLearner:
         """The questions that wait for an answer, oldest first: a tuple of `Question`."""
         return tuple(self._open.values())
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Return the log as a DataFrame, one line per question."""
-        lines = []
-        for one in self.log:
-            what = one.row, " ".join(one.reasons), [*one.names], *one.thresholds.values()
-            lines.append((*what, one.after.spent, one.after.share))
-        thresholds = [f"{word}_threshold" for word in FIRST]
-        columns = ["row", "reasons", "labels", *thresholds, "spent", "share"]
-        return pandas.DataFrame(lines, columns=columns)
-
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the spending along the stream and the criteria; return the matplotlib Axes."""
         from efcml.plots import draw_spending
@@ -385,10 +463,7 @@ class ActiveLearner:
         names = "budget", "unit", "criteria", "random_state", "seed", "state"
         facts = {name: getattr(self, name) for name in names}
         for name, questions in (("log", self.log), ("waiting", self.waiting)):
-            facts[name] = [
-                {**vars(question), "x": densify(question.x), "asker": None}
-                for question in questions
-            ]
+            facts[name] = [{**vars(one), "x": densify(one.x)} for one in questions]
         return without_nan(facts)
 
     @classmethod
@@ -397,7 +472,62 @@ class ActiveLearner:
         options = facts["budget"], facts["unit"], facts["criteria"]
         active = cls(*options, random_state=facts["random_state"])
         active.seed, active.state = facts["seed"], Spending(*facts["state"])
-        active.log += [Question.from_facts(one, active._asker) for one in facts["log"]]
-        waiting = [Question.from_facts(one, active._asker) for one in facts["waiting"]]
-        active._open |= {question.row: question for question in waiting}
+        active.log += map(Question.from_facts, facts["log"])
+        active._open |= {one.row: one for one in map(Question.from_facts, facts["waiting"])}
         return active
+
+
+# -- rows and answers as people bring them --------------------------------------------------
+
+
+def find_learner(model: Any) -> Learner:
+    """Return the learner of a model, or refuse the model with a sentence."""
+    kind, learner = type(model).__name__, getattr(model, "learner_", None)
+    if not isinstance(learner, Learner):
+        what = "the rules of a fitted EFCMLClassifier"
+        raise TypeError(f"active learning needs {what}: fit an initial part first; got {kind}.")
+    if not learner.fitted:
+        raise ValueError("the model still holds warm-up rows: fit an initial part first.")
+    return learner
+
+
+def read_row(model: Any, x: Any) -> Floats:
+    """Return one row of features as checked floats of shape (1, p); a copy, it may be kept."""
+    if x is None:
+        raise ValueError("x is missing: give the next row, or row=... for an open question.")
+    X = model.check_features(one_row(x, "x"))
+    return X.copy() if hasattr(X, "toarray") else np.array(X, order="C")
+
+
+def read_answer(model: Any, y: Any, question: Question) -> Floats:
+    """Return an answer to a question as checked floats of shape (1, K)."""
+    Y = model.check_labels(one_row(spread_out(model, y) if isinstance(y, Mapping) else y, "y"), 1)
+    asked = np.flatnonzero(question.labels)
+    extra = np.setdiff1d(np.flatnonzero(~np.isnan(Y[0])), asked)
+    if extra.size:
+        raise ValueError(
+            f"row {question.row} asks for the labels {asked.tolist()} only; y also gives "
+            f"{extra.tolist()}: put NaN there."
+        )
+    return Y
+
+
+def spread_out(model: Any, answer: Mapping[Any, Any]) -> list[Any]:
+    """Return an answer by name or index as one value per label, NaN where it says nothing.
+
+    Words such as yes and no are 1 and 0, unless they are classes of a 1-D target.
+    """
+    K, names = model.learner_.n_labels, list(getattr(model, "label_names_", ()))
+    classes = model.classes_ if model._binary else ()
+    places = {name: c for c, name in enumerate(names)} | {c: c for c in range(K)}
+    values: list[Any] = [float("nan")] * K
+    for label, value in answer.items():
+        if label not in places:
+            known = f" or one of {names}" if names else ""
+            raise ValueError(f"there is no label {label!r}: give an index below {K}{known}.")
+        if isinstance(value, str) and value not in classes:
+            if value.strip().casefold() not in FLAGS:
+                raise ValueError(f"label {label!r} is {value!r}: answer 0 or 1, or yes or no.")
+            value = FLAGS[value.strip().casefold()]
+        values[places[label]] = value
+    return values

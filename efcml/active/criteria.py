@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from efcml.active.questions import Row
+    from efcml.active.active_learner import Row
 
 
 class Criterion(NamedTuple):

@@ -43,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = show_warning
+            # The place in the sources is of no use here.
+            warnings.showwarning = lambda message, *where, **more: print(
+                f"efcml: note: {in_one_line(message)}", file=sys.stderr
+            )
             options.run(options)
         sys.stdout.flush()  # here, where it is known what to do if nobody reads
     except KeyboardInterrupt as interrupt:
@@ -56,11 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"efcml: {in_one_line(error)}", file=sys.stderr)
         return BAD_INPUT
     return 0
-
-
-def show_warning(message: Warning | str, *where: object, **more: object) -> None:
-    """Print a warning as one line; the place in the sources is of no use here."""
-    print(f"efcml: note: {in_one_line(message)}", file=sys.stderr)
 
 
 def in_one_line(error: object) -> str:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from functools import partial
-from importlib.util import find_spec
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from efcml.cli import shared
-from efcml.cli.shared import format_table
-from efcml.rivals import MODELS, make_model
-from efcml.support.files import to_text
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 SHOWN = 10  # points in the table
 REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")
@@ -23,100 +16,89 @@ REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")
 
 def add_commands(commands: Any) -> None:
     """Add the subcommands."""
-    for add_command in (add_tune, add_study, add_reproduce, add_datasets):
-        add_command(commands)
-
-
-# -- tune -----------------------------------------------------------------------------------
-
-
-def add_tune(commands: Any) -> None:
-    """Add the subcommand."""
     what = "see on the initial part whether other values of parameters are clearly better"
     parser = commands.add_parser("tune", help=what)
-    add = parser.add_argument
     shared.add_source(parser)
-    shared.add_backend(parser)
     what = "20 points of vigilance, alpha and beta (default), or the paper's 1360, which take hours"
-    add("--grid", choices=("short", "paper"), default="short", help=what)
+    parser.add_argument("--grid", choices=("short", "paper"), default="short", help=what)
     what = "a parameter and its values, instead of a grid; may be repeated, for every combination"
-    add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    add("--folds", type=int, default=5, metavar="N", help="of the initial part (default 5)")
-    add("--measure", default="pa", metavar="NAME", help="what decides (default: pa)")
-    add("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
-    add("--json", action="store_true", help="print all points as JSON")
+    parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    parser.add_argument("--measure", default="pa", metavar="NAME", help="what decides (default pa)")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
+    shared.add_backend(parser)
     parser.set_defaults(run=tune)
+
+    what = "compare variants of EFC-ML on data sets in several orders; write tables and a report"
+    parser = commands.add_parser("study", help=what)
+    shared.add_source(parser, nargs="+")
+    what = "a parameter and its values; others are compared with the first; may be repeated, for"
+    what += " every combination"
+    parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    what = "orders of the stream: that of the file, then shuffles (default 10)"
+    parser.add_argument("--orders", type=int, default=10, metavar="N", help=what)
+    parser.add_argument("--measures", default="pa,ap", metavar="A,B", help="what is measured")
+    what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=what)
+    shared.add_backend(parser)
+    parser.set_defaults(run=study)
+
+    what = "run the experiments of the paper; write records, tables, figures and verdicts"
+    parser = commands.add_parser("reproduce", help=what)
+    what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
+    parser.add_argument("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
+    what = f"folder for everything (default: {REPRODUCED}, with --quick {REPRODUCED_QUICK}); what"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"{what} is there is not run again")
+    what = "the same pictures on cut streams; all without mediamill"
+    parser.add_argument("--quick", action="store_true", help=what)
+    shared.add_backend(parser)
+    parser.set_defaults(run=reproduce)
+
+    parser = commands.add_parser("datasets", help="list, fetch or describe data sets")
+    parser.set_defaults(run=list_names)
+    actions = parser.add_subparsers(metavar="ACTION", dest="action")
+    actions.add_parser("list", help="names that efcml knows (also without ACTION)")
+    what = "download a published set into the cache folder"
+    for action, do, about in (
+        ("fetch", fetch, what),
+        ("info", show_info, "size, labels and source of a set"),
+    ):
+        parser = actions.add_parser(action, help=about)
+        parser.add_argument("name")
+        parser.set_defaults(run=do)
 
 
 def tune(options: Namespace) -> None:
     """Search, and print what was found."""
     shared.check_source(options, [options.data])
     where = shared.read_backend(options)
-    varied = read_varied(options, ["efcml"])
+    varied = read_varied(options)
     from efcml.tuning import PAPER_GRID, SHORT_GRID  # not before: it takes seconds
     from efcml.tuning import tune as search
 
     grid = varied or (PAPER_GRID if options.grid == "paper" else SHORT_GRID)
     where |= {"checkpoint": options.checkpoint, "grid": grid}
     ds = shared.read_source(options, options.data)
-    result = search(*ds.initial, folds=options.folds, measure=options.measure, **where)
-    if options.json:
-        facts = {name: getattr(result, name) for name in ("measure", "default", "top", "chosen")}
-        print(to_text(facts | {"all": result.table.to_dict("records")}))
-        return
-    best = result.table[:SHOWN]
-    points = f"{ds.name}: {len(result.rows)} points, {options.folds} folds of {ds.n_initial} rows"
+    result = search(*ds.initial, measure=options.measure, **where)
+    best = result.table[:SHOWN].to_string(index=False, float_format="%.4g")
     call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
-    print(f"{points}, the best {len(best)}:\n{best.to_string(index=False, float_format='%.4g')}")
+    print(f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows, the best:\n{best}")
     print(f"\n{result}.\nEFCMLClassifier({call})")
-
-
-# -- study ----------------------------------------------------------------------------------
-
-
-def add_study(commands: Any) -> None:
-    """Add the subcommand."""
-    what = "compare variants of a model on data sets in several orders; write tables and a report"
-    parser = commands.add_parser("study", help=what)
-    add = parser.add_argument
-    shared.add_source(parser, nargs="+")
-    add("--model", default="efcml", metavar="A,B", help=f"{shared.TITLES} (default: efcml)")
-    what = "a parameter and its values; others are compared with the first; may be repeated, for"
-    what += " every combination"
-    add("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    what = "orders of the stream: that of the file, then shuffles (default 10)"
-    add("--orders", type=int, default=10, metavar="N", help=what)
-    add("--measures", default="pa,ap", metavar="A,B", help="what is measured")
-    shared.add_backend(parser)
-    what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
-    add("--out", type=Path, metavar="DIR", help=what)
-    parser.set_defaults(run=study)
 
 
 def study(options: Namespace) -> None:
     """Run what is missing, write everything, print the table."""
+    where, varied = shared.read_backend(options), read_varied(options)
+    folder = options.out or Path(
+        "studies", "-".join([*(Path(x).stem for x in options.data), *varied])
+    )
+    shared.check_source(options, options.data)
+    from efcml import EFCMLClassifier, Study  # not before: these take seconds to import
     from efcml.measures import find
 
-    where = shared.read_backend(options)
     measures = [find(part.strip()).name for part in options.measures.split(",")]
-    names = [name.strip() for name in options.model.split(",")]
-    for name in {*names} - {*MODELS}:
-        raise ValueError(f"there is no model {name!r}: choose from {', '.join(MODELS)}.")
-    varied = read_varied(options, names)
-    parts = [Path(data).stem for data in options.data]
-    parts += [*([] if options.model == "efcml" else names), *varied]
-    folder = options.out or Path("studies", "-".join(parts))
-    shared.check_source(options, options.data)
-    from efcml.studies import Study, Variant  # not before: these take seconds to import
-
-    models: dict[str, Variant] = {}
-    for name in names:
-        for words, model in Study.vary(make_model(name), **varied).items():
-            shared.check_parameters(model.get_params())
-            title = [MODELS[name].title] * (len(names) > 1 or not varied)
-            models[", ".join([*title, *[words] * bool(varied)])] = Variant(
-                model, learn=MODELS[name].learn
-            )
+    models = Study.vary(EFCMLClassifier(), **varied)
+    for model in models.values():
+        shared.check_parameters(model)
     data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
         if Path(name).suffix or options.initial is not None
@@ -129,43 +111,22 @@ def study(options: Namespace) -> None:
     print(f"{comparison.to_text(measures)}\nwritten to {folder}: {files}")
 
 
-def read_varied(options: Namespace, names: list[str]) -> dict[str, list[Any]]:
+def read_varied(options: Namespace) -> dict[str, list[Any]]:
     """Return the values of every parameter that is varied."""
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
         parameter, values = shared.read_pair("--vary", text)
-        for name in names:
-            shared.read_setting(f"{parameter}=0", shared.parameter_names(name))
         if parameter in varied:
             raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
         varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
     return varied
 
 
-# -- reproduce ------------------------------------------------------------------------------
-
-
-def add_reproduce(commands: Any) -> None:
-    """Add the subcommand."""
-    what = "run the experiments of the paper; write records, tables, figures and verdicts"
-    parser = commands.add_parser("reproduce", help=what)
-    add = parser.add_argument
-    what = "pa-trends, ap-trends, rule-counts, mediamill, al-labels, al-samples, al-instability,"
-    add("id", metavar="ID|all", help=f"{what} al-mediamill, speed or ablation")
-    what = f"folder for everything (default: {REPRODUCED}, with --quick {REPRODUCED_QUICK}); what"
-    add("--out", type=Path, metavar="DIR", help=f"{what} is there is not run again")
-    what = "the same pictures on cut streams; all without mediamill"
-    add("--quick", action="store_true", help=what)
-    shared.add_backend(parser)
-    parser.set_defaults(run=reproduce)
-
-
 def reproduce(options: Namespace) -> None:
     """Run the experiments that are missing; write and print what came out."""
     folder = options.out or (REPRODUCED_QUICK if options.quick else REPRODUCED)
     where = shared.read_backend(options)
-    if find_spec("efcml_paper") is None:  # not installed from a checkout; it may be run in one
-        sys.path.insert(0, str(Path("experiments").absolute()))
+    sys.path.append(str(Path("experiments").absolute()))  # of a checkout that is not installed
     try:
         from efcml_paper import session
     except ImportError:
@@ -176,31 +137,14 @@ def reproduce(options: Namespace) -> None:
     ids = session.choose_ids(options.id, options.quick)
     say = partial(print, flush=True)  # in a log of hours, a line should be there at once
     say(f"{', '.join(ids)}; everything goes to {folder}")
-    if options.quick:
-        say("quick: streams are cut, so pictures are there and numbers mean little")
     session.reproduce(ids, folder, quick=options.quick, say=say, **where)
-
-
-# -- datasets -------------------------------------------------------------------------------
-
-
-def add_datasets(commands: Any) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser("datasets", help="list, fetch or describe data sets")
-    actions = parser.add_subparsers(metavar="ACTION", dest="action")
-    parser.set_defaults(run=list_names)
-    actions.add_parser("list", help="names that efcml knows (also without ACTION)")
-    fetching = actions.add_parser("fetch", help="download a published set into the cache folder")
-    fetching.add_argument("name")
-    fetching.set_defaults(run=fetch)
-    info = actions.add_parser("info", help="size, labels and source of a set")
-    info.add_argument("name")
-    info.set_defaults(run=show_info)
 
 
 def list_names(options: Namespace) -> None:
     """Print every known name with its size, and whether its files are here."""
-    from efcml import datasets  # not above: numpy takes longer to import than help to print
+    import pandas  # not above: it takes longer to import than help to print
+
+    from efcml import datasets
     from efcml.datasets.published import CATALOG, find_folder
 
     rows = []
@@ -208,12 +152,13 @@ def list_names(options: Namespace) -> None:
         if name in CATALOG:
             record = CATALOG[name]
             sizes = record.n, record.p, record.K
-            where = "here" if find_folder(record) else record.how_to_get.split(":")[0]
+            where = "here" if find_folder(record) else "not here"
         else:
             ds = datasets.load(name)  # made in milliseconds
             sizes, where = (len(ds), ds.X.shape[1], ds.Y.shape[1]), "built in"
         rows.append([name, *sizes, where])
-    print("\n".join(format_table(["name", "rows", "features", "labels", "files"], rows)))
+    columns = ["name", "rows", "features", "labels", "files"]
+    print(pandas.DataFrame(rows, columns=columns).to_string(index=False))
 
 
 def fetch(options: Namespace) -> None:
@@ -225,15 +170,11 @@ def fetch(options: Namespace) -> None:
 
 def show_info(options: Namespace) -> None:
     """Print what a data set holds."""
-    import numpy as np
+    import pandas
 
     from efcml import datasets
     from efcml.support.statistics import label_means
 
     ds = datasets.load(options.name)
-    counts = np.nansum(ds.Y, axis=1)
-    shares = sorted(zip(ds.label_names, label_means(ds.Y).tolist(), strict=True), key=itemgetter(1))
-    rows = [[f"  {name}", f"{share:.3f}"] for name, share in reversed(shares)]
-    print(f"{ds}\n{ds.description}")
-    print(f"{counts.mean():.3f} labels per row, {(counts == 0).sum()} rows without any\n")
-    print("\n".join(format_table(["labels by share", ""], rows)))
+    shares = pandas.Series(label_means(ds.Y), ds.label_names).sort_values(ascending=False)
+    print(f"{ds}\n{ds.description}\n\nlabels by share\n{shares.to_string(float_format='%.3f')}")

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
-
     from pandas import DataFrame
 
     from efcml.support.aliases import Floats
     from efcml.tables.encoder import TableEncoder
+    from efcml.tables.reading import Table
 
 
 def add_commands(commands: Any) -> None:
     """Add the subcommands."""
-    what = "scores, decisions and probabilities of a saved model, as CSV"
-    parser = commands.add_parser("predict", help=what)
-    parser.add_argument("model", type=Path, metavar="MODEL.npz")
     rows = "rows: a .csv, .tsv, .parquet or .arff file; labels may be there"
-    parser.add_argument("file", type=Path, metavar="FILE", help=rows)
-    parser.set_defaults(run=predict)
-    add_known(parser)
+    what = "scores, decisions and probabilities of a saved model, as CSV"
+    predicting = commands.add_parser("predict", help=what)
     what = "the rules of a saved model in words, or why it answers as it does for some rows"
-    parser = commands.add_parser("explain", help=what)
-    parser.add_argument("model", type=Path, metavar="MODEL.npz")
-    parser.add_argument("--sample", dest="file", type=Path, metavar="FILE", help=rows)
-    parser.set_defaults(run=explain)
-    add_known(parser)
-
-
-def add_known(parser: ArgumentParser) -> None:
-    """Add the options about the rows of a file: known labels, and the decimal sign."""
-    what = "a label that is known, a column of the file, empty where unknown; may be repeated"
-    parser.add_argument("--known", action="append", default=[], metavar="LABEL", help=what)
-    what = "the decimal sign of the file: . or , (else found)"
-    parser.add_argument("--decimal", metavar="SIGN", help=what)
+    explaining = commands.add_parser("explain", help=what)
+    for parser, run in ((predicting, predict), (explaining, explain)):
+        parser.add_argument("model", type=Path, metavar="MODEL.npz")
+        what = "a label that is known, a column of the file, empty where unknown; may be repeated"
+        parser.add_argument("--known", action="append", default=[], metavar="LABEL", help=what)
+        what = "the decimal sign of the file: . or , (else found)"
+        parser.add_argument("--decimal", metavar="SIGN", help=what)
+        parser.set_defaults(run=run)
+    predicting.add_argument("file", type=Path, metavar="FILE", help=rows)
+    explaining.add_argument("--sample", dest="file", type=Path, metavar="FILE", help=rows)
 
 
 def predict(options: Namespace) -> None:
@@ -48,8 +39,7 @@ def predict(options: Namespace) -> None:
     model, first = load_fitted(options), 0
     names = label_names(model)
     for rows, known in read_rows(model, options):
-        # The learner takes the rows as they are: they have been checked and put in its order.
-        frame = answer_frame(names, model.answer_checked(rows, known))
+        frame = answer_frame(names, model.answer(rows, known))
         frame.index += first
         text = frame.to_csv(header=not first, index_label="row", lineterminator="\n")
         sys.stdout.write(text)
@@ -75,25 +65,20 @@ def explain(options: Namespace) -> None:
     if options.known and options.file is None:
         raise ValueError("--known is for the rows of a file: name it with --sample.")
     model = load_fitted(options)
-    if options.file is None:
-        rules = model.rules_
-        own = rules.items() if isinstance(rules, dict) else []
-        print("\n\n".join(f"{label}: {part}" for label, part in own) or rules)
-        return
     if not hasattr(model, "explain"):
         raise ValueError(
-            f"{options.model} holds a {type(model).__name__}, a model for each label: only the"
-            " answers of one common rule base can be explained."
+            f"{options.model} holds a {type(model).__name__}, a model for each label: only one"
+            " common rule base can be explained."
         )
+    if options.file is None:
+        print(model.rules_)
+        return
     number = 0
     for rows, known in read_rows(model, options):
         for i in range(len(rows)):
-            why = model.explain_checked(rows[[i]], None if known is None else known[[i]])
+            why = model.explain(rows[[i]], None if known is None else known[[i]])
             print(f"{chr(10) * (number > 0)}row {number}: {why}")
             number += 1
-
-
-# -- models and rows ------------------------------------------------------------------------
 
 
 def load_fitted(options: Namespace) -> Any:
@@ -104,13 +89,11 @@ def load_fitted(options: Namespace) -> Any:
     from efcml.saving import load
 
     model = load(path)
-    if not hasattr(model, "decision_function"):
-        raise ValueError(
-            f"the {type(model).__name__} in {path} does not predict tables: give the file of an"
-            " EFCMLClassifier, OneVsRestEFC or ChainEFC."
-        )
     if not hasattr(model, "learner_"):
-        raise ValueError(f"the {type(model).__name__} in {path} has learned nothing yet.")
+        raise ValueError(
+            f"the {type(model).__name__} in {path} has learned nothing yet, or takes no tables:"
+            " give the file of a fitted EFCMLClassifier, OneVsRestEFC or ChainEFC."
+        )
     return model
 
 
@@ -122,40 +105,32 @@ def label_names(model: Any) -> list[str]:
 
 
 def read_rows(model: Any, options: Namespace) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield rows of a file as the learner takes them, chunk by chunk, and their known labels."""
+    """Yield rows of a file as the model takes them, chunk by chunk, and their known labels."""
     import numpy as np
 
     from efcml.tables import reading
-    from efcml.tables.fields import in_words, short
+    from efcml.tables.reading import in_words, short
 
-    names, given, encoder = label_names(model), options.known, None
+    names, given = label_names(model), options.known
     for name in given:
         if name not in names:
             raise ValueError(f"--known: {short(name)} is no label: choose of {in_words(names)}.")
     for table in reading.read_chunks(options.file, reading.CHUNK, decimal=options.decimal):
-        if encoder is None:
-            encoder = encoder_of(model, options.file, table.names)
+        encoder = getattr(model, "table_", None) or plain_encoder(model, table)
         X, Y = encoder.encode_with_labels(table, given)
         known = np.full((len(X), len(names)), np.nan)
         known[:, [names.index(name) for name in given]] = Y
-        yield X, model._check_known(known, len(X)) if given else None
+        yield X, known if given else None
 
 
-def encoder_of(model: Any, path: Path, names: Sequence[str]) -> TableEncoder:
-    """Return how a model reads the columns of a file."""
+def plain_encoder(model: Any, table: Table) -> TableEncoder:
+    """Return how a model that was learned from numbers reads the columns of a table."""
     from efcml.tables.encoder import TableEncoder, number_column
 
-    table = getattr(model, "table_", None)
-    if table is not None and path.suffix.lower() != ".arff":
-        return table
-    named = getattr(model, "feature_names_in_", None)
-    if named is None and len(names) != model.n_features_in_:
+    names, p = getattr(model, "feature_names_in_", table.names), model.n_features_in_
+    if len(names) != p:
         raise ValueError(
-            f"{path} has {len(names)} columns, but the model takes {model.n_features_in_} features"
-            " and knows no names: give exactly these columns."
+            f"{table.where} has {len(names)} columns, but the model takes {p} features and knows no"
+            " names: give exactly these columns."
         )
-    wanted = [str(name) for name in (names if named is None else named)]
-    if not hasattr(model, "_encoding"):
-        return TableEncoder(tuple(map(number_column, wanted)))
-    pairs = zip(wanted, model._encoding.columns, strict=True)
-    return TableEncoder(tuple(replace(column, name=name) for name, column in pairs))
+    return TableEncoder(tuple(number_column(str(name)) for name in names))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from efcml.cli import shared
 from efcml.cli.predict import answer_frame
-from efcml.cli.shared import format_table
 from efcml.rivals import MODELS, make_model
 from efcml.support.files import make_folder, to_text, whole_files, without_nan
-from efcml.support.progress import is_watched, progress_bar
+from efcml.support.progress import progress_bar
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from efcml.active import ActiveLearner
     from efcml.cli.stream import StreamRun
     from efcml.datasets import Dataset
@@ -32,7 +30,8 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser("run", help=what)
     add = parser.add_argument
     shared.add_source(parser, nargs="?", default=shared.BUILT_IN)
-    add("--model", choices=MODELS, default="efcml", help=f"{shared.TITLES} (default: efcml)")
+    titles = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
+    add("--model", choices=MODELS, default="efcml", help=f"{titles} (default: efcml)")
     what = "a parameter of the model, such as vigilance=0.4; may be repeated"
     add("--set", action="append", default=[], dest="settings", metavar="NAME=VALUE", help=what)
     add("--budget", type=float, metavar="SHARE", help="ask for this share of the labels, 0 to 1")
@@ -53,9 +52,10 @@ def add_commands(commands: Any) -> None:
 def run(options: Namespace) -> None:
     """Run, write the results and print the table."""
     shared.check_source(options, [options.data])
-    allowed = shared.parameter_names(options.model)
-    given = dict(shared.read_setting(text, allowed) for text in options.settings)
-    shared.check_parameters(given)
+    given = dict(shared.read_pair("--set", text) for text in options.settings)
+    given = {name: shared.read_value(value) for name, value in given.items()}
+    model = make_model(options.model, random_state=options.seed).set_params(**given)
+    shared.check_parameters(model)
     ds, first = shared.read_source(options, options.data), 0
     if options.quick:
         first = max(ds.n_initial - QUICK_ROWS, 0)
@@ -71,7 +71,6 @@ def run(options: Namespace) -> None:
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun  # it takes seconds
 
-    model = make_model(options.model, random_state=options.seed, **given)
     folder = options.out or Path("runs") / name_run(ds.name, options)
     asker, learn = make_asker(options), MODELS[options.model].learn
     make_folder(folder)
@@ -85,14 +84,9 @@ def run(options: Namespace) -> None:
         done = f"{stream.done} of {len(stream.Y)} rows are done"
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     stream.go_on()
-    if not stream.finished and is_watched():
-        print("efcml: writing the results so far; Ctrl-C again ends at once", file=sys.stderr)
     finish(options, ds, stream, folder, first + ds.n_initial)
     if not stream.finished:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
-
-
-# -- what is run ----------------------------------------------------------------------------
 
 
 def make_asker(options: Namespace) -> ActiveLearner | None:
@@ -119,15 +113,12 @@ def name_run(dataset: str, options: Namespace) -> str:
     return "-".join(re.sub(r"[/\\:*?\"<>|]", "_", part) for part in parts)
 
 
-# -- what it leaves behind ------------------------------------------------------------------
-
-
 def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, first: int) -> None:
     """Write everything and print the table; numbers first, so that no later failure costs them."""
     from efcml.saving import save
 
-    run.model.name_columns(ds.feature_names, ds.label_names, ds.table and ds.table.groups)
-    result, summary, problem = run.result(), summarise(options, ds, run), None
+    run.model.name_columns(ds.feature_names, ds.label_names)
+    result, summary = run.result(), summarise(options, ds, run)
     files = ["summary.json", "model.npz", "predictions.csv"]
     with whole_files(folder) as place:
         frame = answer_frame(ds.label_names, result, result.Y)
@@ -136,16 +127,10 @@ def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, first:
         frame.index += first
         frame.to_csv(place / "predictions.csv", index_label="row", lineterminator="\n")
         (place / "summary.json").write_text(to_text(summary) + "\n", encoding="utf-8")
-    try:
-        save(run.model, folder / "model.npz", table=ds.table)
-    except (ValueError, OSError) as error:
-        files.remove("model.npz")
-        problem = error
+    save(run.model, folder / "model.npz", table=ds.table)
     files += write_pages(folder, summary, ds, run, figures=not options.no_figures)
     where = f"written to {folder}: {', '.join(files)}"
-    print(to_text(summary) if options.json else "\n".join([*describe(summary), where]))
-    if problem is not None:
-        raise ValueError(f"the model is not saved, all else is in {folder}: {problem}")
+    print(to_text(summary) if options.json else f"{describe(summary)}\n{where}")
 
 
 def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
@@ -170,18 +155,20 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
     return without_nan(facts_of(result, run.model, active, ds) | more)
 
 
-def describe(summary: Facts) -> list[str]:
+def describe(summary: Facts) -> str:
     """Return the table for a terminal."""
+    import pandas
+
+    from efcml.explain.background import left_out_words
+
     events = ("births", "splits", "merges", "drops", "drifts")
     pa, ap = ("-" if summary[name] is None else f"{summary[name]:.4f}" for name in ("pa", "ap"))
     titles = ["dataset", "model", "initial", "stream", "PA", "AP", "rules", "/".join(events)]
     cells = [summary[name] for name in ("dataset", "model", "n_initial", "n_stream")]
     cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
     cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
-    lines, names = format_table([*titles, "asked", "ms/sample"], [cells]), summary["left_out"]
-    from efcml.explain.background import left_out_words  # not above: it takes long to load
-
-    return lines + ([left_out_words(names)] if names else [])
+    table = pandas.DataFrame([cells], columns=[*titles, "asked", "ms/sample"])
+    return f"{table.to_string(index=False)}\n{left_out_words(summary['left_out'])}".rstrip()
 
 
 def write_pages(

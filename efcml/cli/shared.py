@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
+from argparse import ArgumentParser, Namespace
+from ast import literal_eval
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from efcml.rivals import MODELS
-
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Sequence
-
     from efcml.datasets import Dataset
 
 BUILT_IN = "drifting-clusters"
 TABLES = (".csv", ".tsv", ".parquet")
 OF_TABLES = ("labels", "kind", "decimal", "yes")  # options
-TITLES = "; ".join(f"{name}: {model.title}" for name, model in MODELS.items())
 
 
 def add_source(parser: ArgumentParser, **how_many: Any) -> None:
@@ -48,15 +44,14 @@ def check_source(options: Namespace, sources: Sequence[str]) -> None:
     for name in (*OF_TABLES, "xml"):
         wanted = [".arff"] if name == "xml" else TABLES
         if getattr(options, name) and not {*kinds.values()} & {*wanted}:
-            files = "an ARFF file" if name == "xml" else "a table"
-            raise ValueError(f"--{name} is for {files}, not {', '.join(sources)}: leave it out.")
+            where = f"files that end in {' or '.join(wanted)}"
+            raise ValueError(f"--{name} is for {where}, not {', '.join(sources)}: leave it out.")
     for source, kind in kinds.items():
-        if kind == ".arff" and not options.xml:
-            which = f"which attributes of {source} are labels?"
-            raise ValueError(f"{which} Name their file with --xml.")
-        if kind in TABLES and not options.labels:
-            raise ValueError(f"which columns of {source} are labels? Name them with --labels.")
-        if kind in (*TABLES, ".arff"):
+        needed = {".arff": "xml"} | dict.fromkeys(TABLES, "labels")
+        if kind in needed and not getattr(options, needed[kind]):
+            which = f"which columns of {source} are labels?"
+            raise ValueError(f"{which} Name them, or their file, with --{needed[kind]}.")
+        if kind in needed:
             Path(source).open("rb").close()
 
 
@@ -90,52 +85,22 @@ def read_pair(option: str, text: str) -> tuple[str, str]:
     return name, value
 
 
-# -- parameters of models -------------------------------------------------------------------
-
-
-def check_parameters(given: dict[str, Any]) -> None:
+def check_parameters(model: Any) -> None:
     """Refuse values that are out of range."""
     from efcml.model.params import Params
 
-    Params(**{name: given[name] for name in given if name in Params.names()})
-
-
-def parameter_names(model: str) -> list[str]:
-    """Return the names of the parameters that can be set."""
-    from efcml.model.params import Params
-
-    return sorted((*Params.names(), *MODELS[model].further))  # random_state is --seed
-
-
-def read_setting(text: str, allowed: Sequence[str]) -> tuple[str, Any]:
-    """Return name and value of one ``NAME=VALUE``."""
-    name, value = read_pair("--set", text)
-    if name not in allowed:
-        near = get_close_matches(name, allowed, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(allowed)}."
-        raise ValueError(f"there is no parameter {name!r}: {hint}")
-    return name, read_value(value)
+    Params(**{name: value for name, value in model.get_params().items() if name in Params.names()})
 
 
 def read_value(text: str) -> Any:
-    """Return a truth value, a whole number, a number, a list of whole numbers, or the word.
-
-    Examples
-    --------
-    >>> [read_value(text) for text in ("true", "30", "1e-4", "2,0,1", "none")]
-    [True, 30, 0.0001, [2, 0, 1], 'none']
-    """
+    """Return a truth value, a number, a list of numbers, or the word."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    for read in (int, float, lambda words: [int(word) for word in words.split(",")]):
-        try:
-            return read(text)
-        except ValueError:
-            pass
-    return text
-
-
-# -- where work runs, and what is printed ----------------------------------------------------
+    try:
+        value = literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return list(value) if isinstance(value, tuple) else value
 
 
 def add_backend(parser: ArgumentParser) -> None:
@@ -149,20 +114,3 @@ def read_backend(options: Namespace) -> dict[str, Any]:
     """Return ``jobs``, -1 for a process on every core, and ``dask``."""
     jobs = options.jobs if options.jobs is not None else 1 if options.dask else -1
     return {"jobs": jobs, "dask": options.dask}
-
-
-def format_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return lines of columns; numbers, also with strokes between them, to the right.
-
-    Examples
-    --------
-    >>> format_table(["set", "rows"], [["emotions", 593], ["yeast", "-"]])
-    ['set       rows', 'emotions   593', 'yeast        -']
-    """
-    cells = [[str(cell) for cell in row] for row in [header, *rows]]
-    columns = []
-    for column in zip(*cells, strict=True):
-        width, plain = max(map(len, column)), "".join(column[1:])
-        right = not set(plain) - set("0123456789.+-/")
-        columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
-    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]

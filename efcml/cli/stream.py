@@ -14,10 +14,10 @@ import numpy as np
 
 from efcml import __version__
 from efcml.evaluation import PrequentialResult
-from efcml.evaluation.prequential_result import EVENTS
-from efcml.evaluation.stream_pass import begin_pass
+from efcml.evaluation.stream_pass import StreamPass, begin_pass
 from efcml.saving import expected, pack, read, unpack, write
 from efcml.studies.provenance import digest
+from efcml.support.aliases import Facts, Shapes
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
 from efcml.support.states import nest, pick
@@ -25,12 +25,9 @@ from efcml.support.states import nest, pick
 if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.datasets import Dataset
-    from efcml.evaluation.stream_pass import StreamPass
-    from efcml.support.aliases import Facts, Shapes
 
 BY_ROW = ("scores", "rules", "queried", "decisions", "probabilities")  # arrays of a result
-SECONDS_BETWEEN = 2.0  # two writings of the file
-WRITES_BETWEEN = 20  # at least as long as so many writings take
+SECONDS_BETWEEN = 5.0  # two writings of the file
 
 
 class StreamRun:
@@ -47,10 +44,13 @@ class StreamRun:
         self.earlier: PrequentialResult | None = None  # what the file had
         self.rest: StreamPass | None = None  # what is done since then
         self.done = 0  # rows
-        self.last, self.pause = time.monotonic(), SECONDS_BETWEEN
+        self.last = time.monotonic()
         if checkpoint is not None:
             make_folder(checkpoint.parent)
-            self.about = describe(self, ds)
+            asks = active and (active.budget, active.unit, active.criteria, active.random_state)
+            # Of a table also what was learned: the same features may be of other words.
+            what = repr((ds.n_initial, ds.table, type(model), learn, asks, __version__))
+            self.about = digest(ds.X, ds.Y, model.get_params(), what)  # what tells it from others
 
     @property
     def finished(self) -> bool:
@@ -71,7 +71,7 @@ class StreamRun:
         def after_block(rows: int) -> None:
             self.done += rows
             bar.update(rows)
-            if time.monotonic() - self.last >= self.pause:
+            if time.monotonic() - self.last >= SECONDS_BETWEEN:
                 self.write()
 
         try:
@@ -98,20 +98,17 @@ class StreamRun:
         """Write the file, as a whole or not at all."""
         if self.checkpoint is None:
             return
-        begin, result = time.monotonic(), self.result()
+        result = self.result()
         record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
-        events = [(row, EVENTS.index(kind), uid) for row, kind, uid in result.events]
-        record["events"] = np.array(events, dtype=np.int64).reshape(-1, 3)
         shapes = {name: (array.dtype.str, array.shape) for name, array in record.items()}
         content = {"about": self.about, "done": self.done, "seconds": result.seconds}
-        content |= {"record": shapes}
+        content |= {"record": shapes, "events": result.events}
         parts = {"record": record}
         for name in ("model", "active"):
             if getattr(self, name) is not None:
                 content[name], parts[name] = pack(getattr(self, name))
         write(self.checkpoint, content, nest(**parts))
         self.last = time.monotonic()
-        self.pause = max(SECONDS_BETWEEN, WRITES_BETWEEN * (self.last - begin))
 
     def take_up(self) -> bool:
         """Go on from the file, if it is there; return whether it is.
@@ -122,9 +119,8 @@ class StreamRun:
             return False
         content, arrays = read(self.checkpoint, self.expect, lambda *both: both)
         record, self.done = pick(arrays, "record"), content["done"]
-        events = ((row, EVENTS[kind], uid) for row, kind, uid in record.pop("events").tolist())
-        whole = {"events": tuple(events), "seconds": content["seconds"], **record}
-        self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole)
+        whole = {"events": tuple(map(tuple, content["events"])), "seconds": content["seconds"]}
+        self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole, **record)
         for name in ("model", "active"):
             if name in content:
                 setattr(self, name, unpack(content[name], pick(arrays, name)))
@@ -132,22 +128,9 @@ class StreamRun:
 
     def expect(self, content: Facts) -> Shapes:
         """Return the arrays that a file of such content must have; refuse that of another run."""
-        if "about" not in content:
-            raise ValueError("it is no checkpoint of a run: delete it or give another file")
-        if content["about"] != self.about:
-            raise ValueError(
-                "it is the checkpoint of another run, with other data, options or version: delete"
-                " it or give another file"
-            )
+        if content.get("about") != self.about:
+            why = "it is no checkpoint of this run, or of other data, options or another version"
+            raise ValueError(f"{why}: delete it or give another file")
         shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
         models = {name: expected(content[name]) for name in ("model", "active") if name in content}
         return nest(record=shapes, **models)
-
-
-def describe(run: StreamRun, ds: Dataset) -> str:
-    """Return what tells a run from others."""
-    active = run.active
-    asks = active and (active.budget, active.unit, active.criteria, active.random_state)
-    # Of a table also what was learned: the same features may be of other words.
-    what = repr((ds.n_initial, ds.table, type(run.model), run.learn, asks, __version__))
-    return digest(ds.X, ds.Y, run.model.get_params(), what)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite, nan
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,7 +14,6 @@ from efcml.explain import Explanation, RuleList, explain_row, read_rules
 from efcml.model.labels import plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
-from efcml.support.checks import MOST_WEIGHT
 from efcml.support.declared import with_parameters
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.imports import extra_for
@@ -22,11 +21,11 @@ from efcml.support.imports import extra_for
 with extra_for("RiverEFCML"):
     from river import base
 
-if TYPE_CHECKING:
-    from efcml.model.labels import Answer
-    from efcml.support.aliases import Floats
+from efcml.model.labels import Answer
+from efcml.support.aliases import Floats
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
+GAPS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 
 
 @with_parameters
@@ -37,18 +36,13 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     bit.
 
     - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held. Label
-      frequencies answer, and with them what similar rows had, as far as that is better. Then
-      they are fitted, rules exist, and every further row is learned as it comes. Before the
+      frequencies answer, and with them what similar rows had, as far as that is better. Before the
       first row the answer is ``{}``.
-    - **Features** are finite numbers and are scaled inside; no scaler is needed before. A feature
-      that is missing in a row, or None or NaN there, is what each rule expects of it given the
-      others; but if there are more than 300, as words of a text, it is 0. New features are taken
-      in until the warm-up ends. Later ones are left out, with one warning, and counted in
-      ``unknown_features_``.
-    - **Labels** may appear at any time: all rows so far count as not having them. A label that is
-      known to the model and missing in ``y``, or None, is unknown in this row; say False if it is
-      absent.
-    - The order of keys does not matter, neither of features nor of labels.
+    - **Features** are finite numbers and are scaled inside. One that is missing in a row, or None
+      or NaN there, is what each rule expects of it; if there are more than 300, as words of a text,
+      it is 0. Those that come after the warm-up are left out, with one warning.
+    - **Labels** may appear at any time: all rows so far count as not having them. One that is known
+      to the model and missing in ``y``, or None, is unknown in this row; say False if it is absent.
 
     Parameters
     ----------
@@ -91,11 +85,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """Return the parameters; river takes a tuple for a class and its parameters."""
         return super()._get_params() | {"stages": list(self.stages)}
 
-    # -- learning ---------------------------------------------------------------------------
-
     @one_at_a_time
     @interrupts_held()
-    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any], w: float = 1.0) -> None:
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
         """Learn one row; of one without any known label nothing is learned, but time passes.
 
         Parameters
@@ -104,16 +96,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             Finite numbers by feature; None and NaN are missing, as is a feature that is not there.
         y : dict
             True or False (or 1 and 0) by label; None and NaN are unknown.
-        w : float
-            Weight of the row, as ``sample_weight`` of `EFCMLClassifier.partial_fit`; 0 leaves it
-            out. Rows of the warm-up count alike.
         """
         features, labels, learner = read_features(x), read_labels(y), self.learner
-        if not 0.0 <= as_float(w) <= MOST_WEIGHT:
-            raise ValueError(f"w must be a number from 0 to {MOST_WEIGHT:g}; got {w!r}.")
-        if w not in (0.0, 1.0) and not learner.fitted:
-            raise ValueError(f"rows of the warm-up count alike, w must be 1 or 0; got {w!r}.")
-        if not labels or w == 0.0:
+        if not labels:
             if learner.fitted:
                 learner.pass_rows(1)
             return
@@ -138,28 +123,19 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         if new := sorted(labels.keys() - self._labels.keys(), key=repr):
             self._labels |= {name: c for c, name in enumerate(new, len(self._labels))}
             learner.add_labels(len(new))
-        weights = None if w == 1.0 else np.array([float(w)])
-        learner.learn(self._row(features), as_row(labels, self._labels), None, weights)
+        learner.learn(self._row(features), as_row(labels, self._labels))
 
-    def _row(self, features: dict[Any, float]) -> Any:
-        """Return features as a row (1, p); of many it is sparse, and what is not there is 0."""
-        if not self.learner.directions:
-            return as_row(features, self._columns)
-        known = {self._columns[name]: features[name] for name in features if name in self._columns}
-        columns, shape = sorted(known), (1, len(self._columns))
-        values = [known[column] for column in columns]
-        return csr_array((values, columns, [0, len(columns)]), shape, dtype=np.float64)
+    def _row(self, features: dict[Any, float]) -> "Floats":
+        """Return features as a row (1, p); of many, what is not there is 0."""
+        return as_row(features, self._columns, 0.0 if self.learner.directions else nan)
 
     def _widened(self, row: Any) -> Any:
         """Return a row that is held with room for features that have come since."""
         p = len(self._columns)
         if not self.learner.directions:
-            return np.append(row, np.full(p - len(row), np.nan))
-        if not hasattr(row, "toarray"):
-            row = csr_array(np.nan_to_num(row)[None])
+            return np.append(row, np.full(p - len(row), nan))
+        row = row if hasattr(row, "indptr") else csr_array(np.nan_to_num(row)[None])
         return csr_array((row.data, row.indices, row.indptr), (1, p))
-
-    # -- answers ----------------------------------------------------------------------------
 
     def _answer(self, x: Mapping[Any, Any]) -> "Answer":
         """Return score, decision and probability of every label, in the order of labels."""
@@ -177,8 +153,6 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """Return for every label the probabilities of True and False; ``{}`` before the first."""
         chances = zip(self._labels, self._answer(x).probabilities[0].tolist(), strict=True)
         return {name: {True: chance, False: 1.0 - chance} for name, chance in chances}
-
-    # -- reading ----------------------------------------------------------------------------
 
     @property
     def n_rules(self) -> int:
@@ -214,31 +188,22 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             raise ValueError("nothing has been learned yet: call learn_one first.")
 
 
-# -- dictionaries ---------------------------------------------------------------------------
-
-
-def as_row(values: dict[Any, float], columns: dict[Any, int]) -> "Floats":
-    """Return values by name as an array of one row, NaN where there is none."""
-    return np.array([[values.get(name, nan) for name in columns]])
+MUST_BE_FEATURE = (
+    "feature {!r} must be a finite number, or None if it is missing; got {!r}: encode it, or leave"
+    " the feature out of this row."
+)
+MUST_BE_LABEL = "label {!r} must be True or False (1 or 0), or None if it is unknown; got {!r}."
 
 
 def read_features(x: Any) -> dict[Any, float]:
-    """Return the features that are there as floats; None and NaN are missing.
-
-    Examples
-    --------
-    >>> read_features({"size": 2, "full": True, "age": None})
-    {'size': 2.0, 'full': 1.0}
-    """
-    must = "feature {name!r} must be a finite number, or None if it is missing; got {value!r}: "
-    must += "encode it, or leave the feature out of this row."
-    return read_dictionary(x, "x must be a dictionary of features", isfinite, must)
+    """Return the features that are there as floats; None and NaN are missing."""
+    return read_dictionary(x, "x must be a dictionary of features", isfinite, MUST_BE_FEATURE)
 
 
 def read_labels(y: Any) -> dict[Any, float]:
     """Return the known labels as 0.0 and 1.0; None and NaN are unknown."""
-    must = "label {name!r} must be True or False (1 or 0), or None if it is unknown; got {value!r}."
-    return read_dictionary(y, "y must be a dictionary of labels", (0.0, 1.0).__contains__, must)
+    is_good = (0.0, 1.0).__contains__
+    return read_dictionary(y, "y must be a dictionary of labels", is_good, MUST_BE_LABEL)
 
 
 def read_dictionary(
@@ -247,18 +212,12 @@ def read_dictionary(
     """Return what a dictionary has as floats, but for what is missing; refuse anything else."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{kind}; got {type(given).__name__}.")
-    values = {name: as_float(given[name]) for name in given if not is_missing(given[name])}
+    known = {name: value for name, value in given.items() if type(value).__name__ not in GAPS}
+    values = {name: as_float(value) for name, value in known.items() if value == value}
     for name, value in values.items():
         if not is_good(value):
-            raise ValueError(must.format(name=name, value=given[name]))
+            raise ValueError(must.format(name, given[name]))
     return values
-
-
-def is_missing(value: object) -> bool:
-    """Tell whether a value says that nothing is known: None, NaN, masked, or what pandas has."""
-    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, Real) and bool(value != value)
 
 
 def as_float(value: Any) -> float:
@@ -267,3 +226,11 @@ def as_float(value: Any) -> float:
         return float(value) if isinstance(value, NUMBERS) else nan
     except OverflowError:
         return nan
+
+
+def as_row(values: dict[Any, float], columns: dict[Any, int], gap: float = nan) -> "Floats":
+    """Return values by name as an array of one row, with gaps where there is none."""
+    row = np.full((1, len(columns)), gap)
+    for name in values.keys() & columns.keys():
+        row[0, columns[name]] = values[name]
+    return row

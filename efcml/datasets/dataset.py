@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from efcml.support.aliases import Floats, PathLike
 from efcml.support.masks import densify, fill_mask, is_sparse
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from pandas import DataFrame
 
-    from efcml.support.aliases import Floats, PathLike
     from efcml.tables.encoder import TableEncoder
 
 Columns: TypeAlias = Sequence[str] | str
@@ -34,14 +33,15 @@ class Dataset:
     Parameters
     ----------
     name : str
-    X : array of shape (n, p)
+    X : array or data frame of shape (n, p)
         Features, NaN where one is missing, kept as float64 in C order; or sparse, kept as CSR.
-    Y : array of shape (n, K)
-        Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order.
-    n_initial : int or None
+    Y : array or data frame of shape (n, K)
+        Labels 0 or 1, NaN where a label is unknown, kept as float64 in C order; may be sparse.
+    n_initial : int, optional
         The first `n_initial` rows are the initial part, the others the stream. None stands for
         30 % of the rows, 10 000 at most.
-    feature_names, label_names : tuple of str
+    feature_names, label_names : sequence of str, optional
+        Those of a data frame if not given, else x0, x1, ... and label0, label1, ...
     description : str
     marks : dict of str to int
         Rows where something happens, such as a drift; empty for published data.
@@ -49,30 +49,26 @@ class Dataset:
         What was learned of a table of more than numbers; it encodes later ones.
     notes : tuple of str
         What a person should know of the table: decimal commas, labels that are always the same.
-
-    Examples
-    --------
-    >>> Dataset("tiny", [[1.0], [2.0]], [[0, 1], [1, 1]], 1, ["size"], ["a", "b"])
-    Dataset('tiny': 2 rows (1 initial + 1 stream), 1 feature, 2 labels)
     """
 
     name: str
     X: Floats
     Y: Floats
-    n_initial: int
-    feature_names: tuple[str, ...]
-    label_names: tuple[str, ...]
+    n_initial: int = None  # type: ignore[assignment]  # more is taken than is kept
+    feature_names: tuple[str, ...] = None  # type: ignore[assignment]
+    label_names: tuple[str, ...] = None  # type: ignore[assignment]
     description: str = ""
     marks: dict[str, int] = field(default_factory=dict)
     table: TableEncoder | None = None
     notes: tuple[str, ...] = ()
 
-    if TYPE_CHECKING:  # more is taken than is kept
+    if TYPE_CHECKING:
 
-        def __init__(self, name: str, X: Any, Y: Any, n_initial: Any, *args: Any, **more: Any): ...
+        def __init__(self, name: str, X: Any, Y: Any, *args: Any, **more: Any): ...
 
     def __post_init__(self) -> None:
         X, Y = _as_matrix(self.X, "X"), _as_matrix(self.Y, "Y")
+        labels = _as_names(self.label_names, self.Y, Y.shape[1], "label")
         n, values = X.shape[0], X.data if is_sparse(X) else X
         if n != len(Y):
             raise ValueError(f"X has {n} rows and Y has {len(Y)}: give one label row per row")
@@ -81,14 +77,16 @@ class Dataset:
             why = "features are finite, or NaN where missing"
             raise ValueError(f"{where} is {values[tuple(at)]}: {why}")
         for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
-            why = "labels are 0, 1, or NaN where unknown"
-            raise ValueError(f"Y[{row}, {k}] is {Y[row, k]:g}: {why}")
+            why = f"label {labels[k]!r} is {Y[row, k]:g}"
+            raise ValueError(
+                f"{self.name}, row {row}: {why}: labels are 0, 1, or NaN where unknown"
+            )
         kept = {
             "X": X,
             "Y": Y,
             "n_initial": choose_initial(self.n_initial, n),
-            "feature_names": _as_names(self.feature_names, X.shape[1], "feature"),
-            "label_names": _as_names(self.label_names, Y.shape[1], "label"),
+            "feature_names": _as_names(self.feature_names, self.X, X.shape[1], "feature"),
+            "label_names": labels,
             "marks": dict(self.marks),
         }
         for name, value in kept.items():
@@ -125,33 +123,15 @@ class Dataset:
         )
 
 
-def from_arrays(
-    X: ArrayLike | DataFrame,
-    Y: ArrayLike | DataFrame,
-    *,
-    name: str = "data",
-    n_initial: int | None = None,
-    feature_names: Sequence[str] | None = None,
-    label_names: Sequence[str] | None = None,
-    description: str = "",
-) -> Dataset:
-    """Make a data set of your own arrays or data frames (n, p) and (n, K).
-
-    Features are NaN where one is missing, labels 0 or 1, or NaN where unknown; Y may be sparse. The
-    initial part is 30 % of the rows if ``n_initial`` is not given, 10 000 at most. Names are those
-    of the columns of a data frame if not given, else x0, x1, ... and label0, label1, ...
+def from_arrays(X: Any, Y: Any, *, name: str = "data", **more: Any) -> Dataset:
+    """Make a data set of your own arrays or data frames (n, p) and (n, K), as `Dataset` does.
 
     Examples
     --------
     >>> from_arrays([[0.5, 1.0], [2.0, 3.0]], [[1], [0]], n_initial=1)
     Dataset('data': 2 rows (1 initial + 1 stream), 2 features, 1 label)
     """
-    features, labels = _as_matrix(X, "X"), _as_matrix(Y, "Y")
-    if feature_names is None:
-        feature_names = getattr(X, "columns", [f"x{i}" for i in range(features.shape[1])])
-    if label_names is None:
-        label_names = getattr(Y, "columns", [f"label{i}" for i in range(labels.shape[1])])
-    return Dataset(name, features, labels, n_initial, feature_names, label_names, description)
+    return Dataset(name, X, Y, **more)
 
 
 def from_csv(
@@ -191,7 +171,7 @@ def from_csv(
     """
     from efcml.tables import reading
     from efcml.tables.encoder import TableEncoder, find_labels
-    from efcml.tables.fields import in_words
+    from efcml.tables.reading import in_words
 
     chunks = reading.read_chunks(path, reading.CHUNK, delimiter, decimal)
     begun = [*islice(chunks, 4)]  # enough to know how many rows are the initial part
@@ -207,10 +187,8 @@ def from_csv(
     X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
     if yes and not (Y[:, [bool(label.yes) for label in encoder.labels]] == 1).any():
         words = in_words(first.fields(labels[0]).counts)
-        raise ValueError(
-            f"{first.where}: label {labels[0]!r} is never {yes!r}, only {words}: say which of these"
-            " is yes"
-        )
+        why = f"label {labels[0]!r} is never {yes!r}, only {words}: say which of these is yes"
+        raise ValueError(f"{first.where}: {why}")
     notes = notes_on_labels(labels, Y)
     if first.commas:
         commas = in_words(first.commas, 60)
@@ -242,9 +220,6 @@ def from_frame(
     >>> songs.feature_names, songs.label_names
     (('tempo',), ('happy',))
     """
-    if not hasattr(frame, "iloc"):
-        kind = type(frame).__name__
-        raise ValueError(f"from_frame takes a pandas DataFrame, not {kind}: use from_arrays")
     return from_csv(frame, label_columns, name=name, **options)
 
 
@@ -279,14 +254,7 @@ def from_arff(
 
 
 def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
-    """Return a note about every label from which nothing or little can be learned, and on gaps.
-
-    Examples
-    --------
-    >>> notes_on_labels(["a", "b"], np.array([[0.0, np.nan]] * 20))
-    ["label 'a' is never there, in 20 known rows", "label 'b' is not known in any of 20 rows",
-     '50 % of the labels are unknown']
-    """
+    """Return a note about every label from which nothing or little can be learned, and on gaps."""
     notes = []
     for name, column in zip(names, Y.T, strict=True):
         known = column[~np.isnan(column)]
@@ -325,7 +293,11 @@ def _as_matrix(values: Any, what: str) -> Floats:
     return matrix
 
 
-def _as_names(names: Iterable[object], count: int, what: str) -> tuple[str, ...]:
+def _as_names(names: Any, table: Any, count: int, what: str) -> tuple[str, ...]:
+    """Return the names of columns, those of a data frame or numbered ones if none are given."""
+    if names is None:
+        numbered = [f"{'x' if what == 'feature' else what}{i}" for i in range(count)]
+        names = getattr(table, "columns", numbered)
     known = tuple(str(name) for name in names)
     if len(known) != count or len(set(known)) != count:
         raise ValueError(

@@ -7,18 +7,16 @@ import tomllib
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
+from efcml.support.aliases import Floats
 from efcml.support.progress import is_watched
 
 from .dataset import Dataset, from_arff
 from .streams import GENERATORS
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats
 
 MULAN = "https://raw.githubusercontent.com/tsoumakas/mulan/master"
 
@@ -28,10 +26,9 @@ class DatasetNotFound(ValueError):
 
 
 class Published(NamedTuple):
-    """One published data set: its size, and its files.
+    """One published data set: its size, and its files (published.toml).
 
-    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there;
-    they are in published.toml.
+    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there.
     """
 
     name: str
@@ -101,15 +98,16 @@ def load(name: str, **options: Any) -> Dataset:
     return replace(ds, n_initial=n_initial)
 
 
-def read_whole(record: Published, path: Path) -> tuple[list[str], Floats]:
-    """Return names and values of features and labels that are in one file."""
+def read_whole(record: Published, path: Path) -> tuple[Any, Floats]:
+    """Return names, if there are some, and values of features and labels in one file."""
     from efcml.tables.arff import read_arff  # not above: it loads pandas
 
     if path.suffix == ".arff":
-        return read_arff(path)[:2]
-    names = [f"Att{i + 1}" for i in range(record.p)] + [f"Class{i + 1}" for i in range(record.K)]
+        return read_arff(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
+            names = [f"Att{i + 1}" for i in range(record.p)]
+            names += [f"Class{i + 1}" for i in range(record.K)]
             return names, np.hstack([arrays["X"], arrays["Y"]])
     except (OSError, KeyError, ValueError, BadZipFile):
         raise ValueError(f"{path} cannot be read: {record.how_to_get}") from None
@@ -134,20 +132,16 @@ def cache_folder() -> Path:
 
 def searched_folders() -> list[Path]:
     """Return the folders where data files are searched, in this order."""
-    given = os.environ.get("EFCML_DATA")
-    folders = [*([Path(given).expanduser()] if given else []), cache_folder()]
-    before = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "efcml"
+    given, before = os.environ.get("EFCML_DATA"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    others = [one for one in (before, beside_checkout) if one.is_dir() and one not in folders]
-    return [*folders, *others]
+    others = [one for one in (Path(before, "efcml").expanduser(), beside_checkout) if one.is_dir()]
+    return [*([Path(given).expanduser()] if given else []), cache_folder(), *others]
 
 
 def find_folder(record: Published) -> Path | None:
     """Return the first folder that has all files of a record, or None."""
-    for folder in searched_folders():
-        if all((folder / file).is_file() for file in record.files):
-            return folder
-    return None
+    folders = searched_folders()
+    return next((one for one in folders if all((one / f).is_file() for f in record.files)), None)
 
 
 def fetch(name: str) -> Path:
@@ -167,8 +161,6 @@ def fetch(name: str) -> Path:
     if not record.remote:
         raise ValueError(f"{known} cannot be fetched: {record.how_to_get}")
     base = (os.environ.get("EFCML_MULAN") or MULAN).rstrip("/")
-    if "@" in base or not base.startswith(("http://", "https://")):  # show no password
-        raise ValueError(f"the address in EFCML_MULAN cannot be used: give one like {MULAN}")
     import pooch
 
     pooch.get_logger().setLevel("ERROR")
@@ -179,10 +171,7 @@ def fetch(name: str) -> Path:
         try:
             store.fetch(file, downloader=pooch.HTTPDownloader(progressbar=is_watched()))
         except Exception as error:  # of the network, the disk or the checksum
-            reason = " ".join(str(error).split())
-            reason = "its sha256 differs" if "hash" in reason else reason
-            raise ValueError(
-                f"{url}: {reason}: check the connection and EFCML_MULAN, or put"
-                f" {', '.join(record.files)} into {target}"
-            ) from None
+            reason = "its sha256 differs" if "hash" in str(error) else str(error)
+            other = f"put {', '.join(record.files)} into {target}"
+            raise ValueError(f"{url}: {reason}: check the connection, or {other}") from None
     return target

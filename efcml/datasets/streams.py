@@ -1,4 +1,4 @@
-"""Seeded built-in streams and their drifts: Gaussian clusters, and texts of topics.
+"""Seeded built-in streams of Gaussian clusters, and their drifts; rows are in `Dataset.marks`.
 
 A row is a point of one of six Gaussian clusters. Two latent moods follow linearly from where it
 lies around the centre; their direction has a part common to all clusters and a part of the
@@ -6,46 +6,32 @@ cluster's own (clusters 0, 1, 2 and 3, 4, 5 are opposite in pairs), and each clu
 offset. Every label is a threshold on a mix of the two moods plus noise, so neighbouring labels are
 correlated (0.56 for the first two with seed 0) and the outer ones exclude each other (-0.39).
 
-What drifts is this; the rows are in `Dataset.marks`.
-
-- ``drifting-clusters``, ``drifting-clusters-2d`` (for pictures): the whole picture turns by a
-  quarter of a radian; from .4 to .55 of all rows clusters 1 and 4 turn their own direction by 90
-  degrees; at .7 cluster 0 ends, a new one starts in the middle, and clusters 2 and 5 reverse.
-- ``stationary-clusters``: nothing.
-
-In the others centres stay. Shares are of the rows after the initial part.
-
-- ``abrupt-drift``: at 1/3 all clusters reverse their own directions and cluster 0 jumps to the
-  middle; at 2/3 all get directions that are drawn anew, and cluster 3 jumps to the opposite side.
+- ``drifting-clusters``, ``drifting-clusters-2d``: the whole picture turns by a quarter of a radian;
+  from .4 to .55 of all rows clusters 1 and 4 turn their own direction by 90 degrees; at .7 cluster
+  0 ends, a new one starts in the middle, and clusters 2 and 5 reverse.
+- ``abrupt-drift``: at 1/3 of the rows after the initial part all clusters reverse their own
+  directions and cluster 0 jumps to the middle; at 2/3 all get directions that are drawn anew, and
+  cluster 3 jumps to the opposite side.
 - ``gradual-drift``: from .3 to .7 a row follows either the old or the new concept, the new one with
   a probability that grows evenly from 0 to 1. The new one has all own directions reversed.
-- ``recurring-drift``: concept A, then B, A, B, A, for a fifth each. In B all own directions are
-  reversed.
+- ``recurring-drift``: concept A, then B, A, B, A, for a fifth each; B has all own ones reversed.
 - ``local-drift``: at .3 cluster 2 reverses its own directions and its offset; at .65 it goes back
-  to its offset and gets directions that are drawn anew. The other clusters stay as they are.
-
-Rows of ``drifting-topics`` are words of short texts, sparse: half of the words of a text are common
-ones, the others those of one to four topics; a label is there if the text has enough of one to
-three topics. At .3 topics change two fifths of their words, from .5 to .7 a fifth of the topics
-becomes popular and a quarter of the others goes out of use, at .85 a quarter of the labels gets
-other topics.
+  to its offset and gets directions that are drawn anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
+from numpy.random import Generator as Rng
+
+from efcml.support.aliases import Bools, Floats
+from efcml.support.checks import check_number, check_whole
 
 from .dataset import Dataset, choose_initial
-
-if TYPE_CHECKING:
-    from numpy.random import Generator as Rng
-
-    from efcml.support.aliases import Bools, Floats
 
 Marks: TypeAlias = dict[str, int]
 
@@ -144,13 +130,6 @@ def rotate(points: Floats, angle: Floats) -> Floats:
     return rotated
 
 
-# -- what drifts: features and moods --------------------------------------------------------
-
-
-def _change_nothing(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
-    return rows.X, rows.moods(rows.own_moods())
-
-
 def _change_and_turn(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     after = rows.is_from(marks["abrupt"])
     rows.cluster = np.where(after & (rows.cluster == 0), MIDDLE, rows.cluster)
@@ -206,7 +185,7 @@ _TURNING = (_change_and_turn, {"gradual_start": 0.4, "gradual_end": 0.55, "abrup
 KINDS = {
     "drifting-clusters": _TURNING,
     "drifting-clusters-2d": _TURNING,
-    "stationary-clusters": (_change_nothing, {}),
+    "stationary-clusters": (lambda rows, marks: (rows.X, rows.moods(rows.own_moods())), {}),
     **DRIFTS,
 }
 
@@ -226,11 +205,9 @@ def make_stream(
     A tenth of the rows is the initial part if ``n_initial`` is not given. ``noise`` is the standard
     deviation of what is added to the label scores, whose own one is about 1.
     """
-    for value, what, least in ((n, "n", 1), (p, "p", 2), (K, "K", 1)):
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise ValueError(f"{what} is {value!r}: give a whole number, at least {least}")
-    if not 0 <= noise < np.inf:
-        raise ValueError(f"noise is {noise!r}: give a number that is not negative")
+    for what, value, least in (("n", n, 1), ("p", p, 2), ("K", K, 1)):
+        check_whole(what, value, least=least)
+    check_number("noise", noise, least=0.0)
     n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
     change, shares = KINDS[name]
     first = n_initial if name in DRIFTS else 0
@@ -241,69 +218,10 @@ def make_stream(
     Y = exact + noise * rows.rng.normal(size=exact.shape) >= THRESHOLD
     events = ", ".join(f"{event} at row {row}" for event, row in marks.items()) or "no drift"
     about = f"Gaussian clusters with a linear label model each, seed {seed}; {events}"
-    names = [f"x{i}" for i in range(p)], [f"label{i}" for i in range(K)]
-    return Dataset(name, X, Y, n_initial, *names, about, marks)
-
-
-def make_topics(
-    name: str = "drifting-topics",
-    n: int = 6000,
-    *,
-    p: int = 3000,
-    K: int = 60,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.1,
-) -> Dataset:
-    """Make texts of n rows, p words and K labels; a tenth is the initial part if nothing is said.
-
-    A value is ``1 + log(count)`` of a word, divided by the length of the row.
-    """
-    rng, T = np.random.default_rng(seed), max(2 * K // 3, 4)
-    n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
-    shares = {"words": 0.3, "topics_start": 0.5, "topics_end": 0.7, "labels": 0.85}
-    marks = {event: n_initial + round(at * (n - n_initial)) for event, at in shares.items()}
-    common = rng.permutation(1.0 / (np.arange(p) + 10.0))
-
-    def draw_topics() -> Floats:
-        words = np.zeros((T, p))
-        for line in words:
-            own = rng.choice(p, max(p // 30, 5), replace=False, p=common**0.3 / sum(common**0.3))
-            line[own] = rng.gamma(0.6, size=len(own))
-        return words
-
-    def draw_labels() -> Floats:
-        return np.where(rng.permuted(np.tile(np.arange(T), (K, 1)), axis=1).T < many, strength, 0.0)
-
-    early, other = draw_topics(), draw_topics()
-    late = np.where(rng.random((T, p)) < 0.4, other, early)
-    many, strength = rng.integers(1, 4, K), rng.uniform(0.5, 1.5, (T, K))
-    before, after = draw_labels(), draw_labels()
-    after = np.where(rng.random(K) < 0.25, after, before)
-    popular, comes, goes = rng.gamma(1.0, size=T) + 0.1, rng.random(T) < 0.2, rng.random(T) < 0.25
-    progress = np.clip((np.arange(n) - marks["topics_start"]) / (0.2 * (n - n_initial)), 0.0, 1.0)
-    mixtures, rows = np.zeros((n, T)), []
-    for t in range(n):
-        chance = popular * np.where(comes, progress[t] + 0.01, 1.0 - 0.9 * progress[t] * goes)
-        size = 1 + min(rng.poisson(1.0), 3)
-        own = rng.choice(T, size, replace=False, p=chance / chance.sum())
-        mixtures[t, own] = rng.dirichlet(np.full(size, 1.5))
-        words = mixtures[t, own] @ (late if t >= marks["words"] else early)[own]
-        summed = np.cumsum(common / common.sum() + words / words.sum())
-        drawn = np.searchsorted(summed, rng.random(max(rng.poisson(80), 5)) * summed[-1])
-        columns, counts = np.unique(drawn, return_counts=True)
-        values = 1.0 + np.log(counts)
-        rows.append((columns, values / np.sqrt(values @ values)))
-    ends = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-    columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
-    rule = np.where((np.arange(n) >= marks["labels"])[:, None], mixtures @ after, mixtures @ before)
-    Y = rule + noise * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
-    names = [f"word{i}" for i in range(p)], [f"label{i}" for i in range(K)]
-    X = csr_array((values, columns, ends), (n, p))
-    return Dataset(name, X, Y, n_initial, *names, f"texts of {T} topics, seed {seed}", marks)
+    return Dataset(name, X, Y, n_initial, description=about, marks=marks)
 
 
 GENERATORS: dict[str, Callable[..., Dataset]] = {
     name: partial(make_stream, name, **({"p": 2, "K": 3} if name.endswith("2d") else {}))
     for name in KINDS
-} | {"drifting-topics": make_topics}
+}

@@ -1,33 +1,33 @@
 """EFCMLClassifier, and what all estimators share: they check and name what a learner gets."""
 
-import re
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from efcml import explain as reading
 from efcml.estimators import targets
-from efcml.estimators.columns import NamedColumns
-from efcml.explain import Explanation, RuleList, Trust
+from efcml.explain import ColumnKinds, Explanation, Group, RuleList, Trust, find_flags, name_all
 from efcml.explain.background import names_of_labels
 from efcml.model.params import Parameters, Params
+from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
+from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
-from efcml.support.guard import one_at_a_time
+from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from efcml.model.labels import Answer
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Array, Floats, TableLike
 
 
 @with_parameters
-class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
+class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
     """A scikit-learn estimator in front of a learner, which trusts its arrays.
 
     The learner of `_new_learner` has ``fit``, ``learn``, ``answer``, ``copy`` and ``n_rules``.
@@ -58,9 +58,31 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         return Params(**{name: getattr(self, name) for name in Params.names()})
 
     @property
+    def _learned(self) -> Any:
+        """The learner; before there is one, scikit-learn's error, which takes time to look."""
+        if "learner_" not in self.__dict__:
+            check_is_fitted(self, "learner_")
+        return self.learner_
+
+    @property
+    def _binary(self) -> bool:
+        """Whether y was 1-D."""
+        return self._pair is not None
+
+    @contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        """Put all attributes back if the block raises: a refused call changes nothing."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    @property
     def classes_(self) -> "Array":
         """Label indices 0..K-1; for 1-D targets the two class labels."""
-        return self._pair if self._binary else np.arange(self.learner_.n_labels)
+        return np.arange(self.learner_.n_labels) if self._pair is None else self._pair
 
     @property
     def n_rules_(self) -> int:
@@ -86,15 +108,14 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
             choice of a prior and births take all rows alike. A row of weight 0 is left out.
         """
         with self._unchanged_if_refused():
-            rows, Y, classes = self._read(X, y, reset=True)
+            rows, Y = self._begin(X, y)
             weights = targets.read_weights(Y, sample_weight)
             if np.isnan(Y).all():
                 raise ValueError(
                     "y has no known label: at least one must be 0 or 1, not NaN, in a row of weight"
                     " above zero."
                 )
-            learner = self._new_learner(rows.shape[1], Y.shape[1])
-            self._remember(y, classes, learner.fit(rows, Y, weights))
+            self.learner_ = self._new_learner(rows.shape[1], Y.shape[1]).fit(rows, Y, weights)
         return self
 
     @one_at_a_time
@@ -144,9 +165,12 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         """
         fresh = learn and not hasattr(self, "learner_")
         with self._unchanged_if_refused():
-            rows, Y, known = self._read(X, y, classes, reset=fresh)
             if fresh:
-                self._remember(y, known, self._new_learner(rows.shape[1], Y.shape[1]))
+                rows, Y = self._begin(X, y, classes)
+                self.learner_ = self._new_learner(rows.shape[1], Y.shape[1])
+            else:
+                rows = self.check_features(X)
+                Y = self._read_target(y, rows.shape[0], classes)[0]
         return self.learner_, rows, Y
 
     @one_at_a_time
@@ -161,25 +185,22 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         _ = self._learned
         return self._read_target(y, n_rows)[0]
 
-    def _read(
-        self, X: "TableLike", y: "TableLike", classes: Any = None, *, reset: bool
-    ) -> "tuple[Floats, Floats, Array | None]":
-        """Return rows and labels, and the classes of a single binary target."""
-        rows = targets.check_table(self, X, reset=True) if reset else self.check_features(X)
-        return rows, *self._read_target(y, rows.shape[0], classes, reset=reset)
-
-    def _remember(self, y: "TableLike", classes: "Array | None", learner: Any) -> None:
-        self.learner_, self._pair, self._groups = learner, classes, {}
-        self.__dict__.pop("label_names_", None)
+    def _begin(self, X: "TableLike", y: "TableLike", classes: Any = None) -> "tuple[Any, Floats]":
+        """Return the first rows and labels, checked, and note classes and names."""
+        rows = targets.check_table(self, X, reset=True)
+        Y, self._pair = self._read_target(y, rows.shape[0], classes, reset=True)
+        for name in ("label_names_", "table_"):
+            self.__dict__.pop(name, None)
         if (names := targets.column_names(y)) is not None:
             self.label_names_ = names
+        return rows, Y
 
-    def _check_target(self, y: Any, n_rows: int, *, reset: bool = False) -> "tuple[Array, bool]":
-        """Return y as an array, and whether it is a single binary target."""
-        names = targets.column_names(y)
-        y = targets.as_array(y)
-        column = y.ndim == 2 and y.shape[1] == 1
-        flat = self._binary if column and not reset else targets.is_flat(y)
+    def _read_target(
+        self, y: Any, n_rows: int, classes: Any = None, *, reset: bool = False
+    ) -> "tuple[Floats, Array | None]":
+        """Return the labels as floats (n, K), and the classes of a single binary target."""
+        names, y = targets.column_names(y), targets.as_array(y)
+        flat = y.ndim == 1 or (y.shape[1:] == (1,) and not reset and self._binary)
         if not reset and flat != self._binary:
             shape = "1-D" if self._binary else f"2-D with {len(self.classes_)} labels"
             raise ValueError(f"y must be {shape}, as in the first call; got shape {y.shape}.")
@@ -190,13 +211,6 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         expected = names if reset else getattr(self, "label_names_", names)
         if names is not None and not np.array_equal(names, expected):
             raise ValueError(f"y must have the columns {list(expected)}, in this order.")
-        return y, flat
-
-    def _read_target(
-        self, y: Any, n_rows: int, classes: Any = None, *, reset: bool = False
-    ) -> "tuple[Floats, Array | None]":
-        """Return the labels as floats (n, K), and the classes of a single binary target."""
-        y, flat = self._check_target(y, n_rows, reset=reset)
         known = None if reset else self.classes_
         if flat:
             return targets.read_binary(y, known, classes)
@@ -204,21 +218,19 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _answer(self, X: "TableLike", known: "TableLike | None") -> "Answer":
-        rows = self.check_features(X)
-        return self.answer_checked(rows, self._check_known(known, rows.shape[0]))
-
-    def answer_checked(self, rows: "Floats", known: "Floats | None" = None) -> "Answer":
-        """Return scores, decisions and probabilities (n, K) of rows that have been checked.
+    @one_at_a_time
+    def answer(self, X: "TableLike", known: "TableLike | None" = None) -> "Answer":
+        """Return scores, decisions and probabilities at once, (n, K) each; see `predict`.
 
         A 1-D target keeps the bent score as its probability, because its likelier class must be
         the one that is predicted.
         """
-        answer = self.learner_.answer(rows, known)
+        rows = self.check_features(X)
+        answer = self.learner_.answer(rows, self._check_known(known, rows.shape[0]))
         return answer._replace(probabilities=squash(answer.scores)) if self._binary else answer
 
     def _check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
-        """Return labels that are known already as floats, or say what is wrong with them."""
+        """Return labels that are known already, checked as in `predict`, as floats (n, K)."""
         if known is None:
             return None
         if self._binary or not getattr(self.learner_, "layered", False):
@@ -228,7 +240,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         try:
             return self._read_target(known, n_rows)[0]
         except ValueError as error:
-            raise ValueError(re.sub(r"\by\b", "known", str(error), count=1)) from None
+            raise ValueError(str(error).replace("y ", "known ", 1)) from None
 
     @one_at_a_time
     def decision_function(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
@@ -236,7 +248,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
 
         ``X`` and ``known`` are as in `predict`; known labels come back as -0.5 or 0.5.
         """
-        decision = self._answer(X, known).scores - 0.5
+        decision = self.answer(X, known).scores - 0.5
         return decision[:, 0] if self._binary else decision
 
     @one_at_a_time
@@ -251,7 +263,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         known : array-like of shape (n, K), optional
             Labels that are known already, NaN where they are not; these stay, and tell the others.
         """
-        positive = self._answer(X, known).decisions == 1.0
+        positive = self.answer(X, known).decisions == 1.0
         if self._binary:
             return self.classes_[positive[:, 0] * (len(self.classes_) - 1)]
         return positive.astype(int)
@@ -265,7 +277,7 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         class must be the one that is predicted, bend the ends of the scores into [0, 1] instead:
         between 0.05 and 0.95 it is the score itself. ``X`` and ``known`` are as in `predict`.
         """
-        chances = self._answer(X, known).probabilities
+        chances = self.answer(X, known).probabilities
         if not self._binary:
             return chances
         if len(self.classes_) == 1:
@@ -273,25 +285,104 @@ class MultiLabelFace(NamedColumns, ClassifierMixin, BaseEstimator, Parameters):
         return np.hstack([1.0 - chances, chances])
 
     @one_at_a_time
-    def score(
-        self, X: "TableLike", y: "TableLike", sample_weight: "ArrayLike | None" = None
-    ) -> float:
+    def score(self, X: "TableLike", y: "TableLike") -> float:
         """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
 
         Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
         targets both are the accuracy.
         """
-        labels = self.predict(X)
-        y, flat = self._check_target(y, len(labels))
-        y = y.reshape(-1) if flat else targets.read_labels(y, self.classes_)
-        known = np.ones(labels.shape) if flat else 1.0 - np.isnan(y)
-        if sample_weight is not None:
-            if np.shape(sample_weight) != labels.shape[:1]:
-                raise ValueError("sample_weight must hold one number per row of X.")
-            known = (known.T * np.asarray(sample_weight, dtype=float)).T
+        decisions = self.answer(X).decisions
+        Y = self._read_target(y, len(decisions))[0]
+        known = ~np.isnan(Y)
         if not known.any():
-            raise ValueError("y has no known label to score: every entry is NaN or weighs 0.")
-        return float(np.average(labels == y, weights=known))
+            raise ValueError("y has no known label to score: every entry is NaN.")
+        return float(np.mean(decisions[known] == Y[known]))
+
+    # -- names --------------------------------------------------------------------------------
+
+    @one_at_a_time
+    def name_columns(
+        self,
+        feature_names: "Names" = None,
+        label_names: "Names" = None,
+    ) -> Self:
+        """Name the columns of a model that was fitted with arrays, as data frames would have done.
+
+        Parameters
+        ----------
+        feature_names, label_names : sequence of str, optional
+            One for each feature and each label, no name twice. Data frames must have these names
+            from then on; arrays are taken as before. Columns of 0 and 1 that are called
+            ``machine=A`` and ``machine=B`` are read as one thing.
+        """
+        given = (
+            ("label_names_", label_names, self._learned.n_labels),
+            ("feature_names_in_", feature_names, self.n_features_in_),
+        )
+        with self._unchanged_if_refused():
+            for attribute, names, count in given:
+                if names is not None and not len(names) == count == len({*map(str, names)}):
+                    kind = attribute.partition("_")[0]
+                    raise ValueError(f"{kind}_names must be {count} different names.")
+                if names is not None:
+                    setattr(self, attribute, np.array([*map(str, names)], dtype=object))
+        return self
+
+    def _column_kinds(self) -> ColumnKinds:
+        """Return names and kinds of the columns of the learner."""
+        names = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
+        flags, together = flags_of(self._learned), dict[str, list[int]]()
+        for j in np.flatnonzero(flags).tolist():
+            group, sign, _ = names[j].partition("=")
+            together.setdefault(group if sign else names[j], []).append(j)
+        groups = [
+            Group(group, tuple(columns), tuple(names[j] for j in columns))
+            for group, columns in together.items()
+            if len(columns) > 1
+        ]
+        return ColumnKinds(names, flags, tuple(groups))
+
+    @one_at_a_time
+    def add_labels(self, labels: int | Sequence[str]) -> Self:
+        """Take in labels that appear late; every row so far counts as not having them.
+
+        Parameters
+        ----------
+        labels : int, or sequence of str
+            How many; or their names, if the model knows the names of its labels. They follow the
+            labels that are there.
+        """
+        learner, names = self._learned, getattr(self, "label_names_", None)
+        if self._binary:
+            raise ValueError("a model of a 1-D y has one label; fit a 2-D y to have more.")
+        new: list[Any] = [] if np.ndim(labels) == 0 else list(labels)  # type: ignore[arg-type]
+        if names is None:
+            check_whole("labels, for a model without names of labels,", labels, least=1)
+        elif not new or len({*names, *new}) < len(names) + len(new) or {*map(type, new)} != {str}:
+            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        with interrupts_held():
+            learner.add_labels(len(new) or labels)
+            if names is not None:
+                self.label_names_ = np.array([*names, *new], dtype=object)
+        return self
+
+
+def flags_of(learner: Any) -> "Bools":
+    """Return which features held 0 and 1 alone in the rows that a learner remembers."""
+    models, p = getattr(learner, "models", [learner]), learner.n_features
+    model = next((model for model in models if model.fitted), models[0])
+    if model.directions:  # looked for where single features are read
+        return np.zeros(p, dtype=bool)
+    if not model.fitted:
+        return find_flags(np.array([x[:p] for x, _ in model.held]).reshape(-1, p))
+    rows = model.latest[0]
+    zero, one = model.scaler.transform(np.tile([[0.0], [1.0]], model.n_features))
+    zeros, ones = np.isclose(rows, zero), np.isclose(rows, one)
+    mean, scale = model.scaler.mean, model.scaler.scale
+    both = zeros.any(axis=0) & ones.any(axis=0)  # a number may be 1 for long
+    both |= np.isclose(scale**2, mean * (1.0 - mean))  # in the initial rows
+    either = (zeros | ones | np.isnan(rows)).all(axis=0)
+    return (either & both & (zero != one))[:p]  # ignored features are always 0
 
 
 @with_parameters
@@ -358,15 +449,6 @@ class EFCMLClassifier(MultiLabelFace):
         and it grows with the explained variance. Before the first look, and with
         ``relevance="off"``, all are 1. `efcml.plots.draw_relevance` draws it;
         ``clf.learner_.relevance.course`` has all looks along the stream.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from efcml import EFCMLClassifier
-        >>> X = np.random.default_rng(0).normal(size=(300, 3))
-        >>> clf = EFCMLClassifier().fit(X, (X[:, [0]] > 0) * 1)
-        >>> (clf.feature_relevance_ > 0).tolist()
-        [True, False, False]
         """
         check_is_fitted(self, "learner_")
         return self.learner_.feature_relevance
@@ -416,9 +498,5 @@ class EFCMLClassifier(MultiLabelFace):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             row = self.check_features(targets.one_row(x, "x"))
         given = self._check_known(None if known is None else targets.one_row(known, "known"), 1)
-        return self.explain_checked(row, given)
-
-    def explain_checked(self, row: "Floats", known: "Floats | None" = None) -> Explanation:
-        """Return the explanation of a row (1, p) and known labels that have been checked."""
         names, columns = names_of_labels(self), self._column_kinds()
-        return reading.explain_row(self.learner_, row, None, names, columns, known)
+        return reading.explain_row(self.learner_, row, None, names, columns, given)

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pandas
 from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from efcml.support.aliases import Array, Floats
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
-from efcml.tables.encoder import TableEncoder
-from efcml.tables.fields import Fields
 
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Floats
-
-
-# -- features -------------------------------------------------------------------------------
+OR_ELSE = "turn them into numbers first, or let datasets.from_frame make features of them."
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
-    """Return rows as floats (n, p), and note the columns, or compare them.
+    """Return rows of numbers as floats (n, p), NaN where one is missing.
 
-    Categories of a data frame become columns of 0 and 1. NaN is a missing value.
+    The columns are noted, or compared.
     """
-    if reset:
-        vars(estimator).pop("_encoding", None)
-        kinds = X.dtypes if hasattr(X, "isetitem") else ()
-        if any(hasattr(kind, "categories") for kind in kinds):
-            estimator._encoding = TableEncoder.learn_categories(X)
-    encoding: TableEncoder | None = getattr(estimator, "_encoding", None)
-    if encoding is None:
-        return check_numbers(estimator, X, reset=reset)
-    is_frame = hasattr(X, "iloc")
-    frame = X.copy() if is_frame else pandas.DataFrame(np.array(X, dtype=object))
-    categories = {}
-    for place, column in enumerate(encoding.columns[: frame.shape[1]]):
-        if column.values:
-            categories[place] = column.encode(Fields(frame.iloc[:, place]))
-            frame.isetitem(place, 0.0)
-    numbers = check_numbers(estimator, frame if is_frame else frame.to_numpy(), reset=reset)
-    parts = [categories.get(place, numbers[:, [place]]) for place in range(numbers.shape[1])]
-    return np.ascontiguousarray(np.hstack(parts))
-
-
-def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
-    """Return rows of numbers as floats; see `check_table`."""
     sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
     known = 0 if reset else estimator.n_features_in_
@@ -57,14 +29,14 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     elif sparse and is_sparse(X) and not reset and X.shape == (X.shape[0] or -1, known):
         X = csr_array(X, dtype=np.float64)
     else:
-        refuse_dates(X)
+        refuse_kinds(X)
         try:
             options: dict[str, Any] = {"dtype": np.float64, "order": "C"}
             options |= {"accept_sparse": "csr"} if sparse else {}
             X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
         except ValueError as error:
             if "could not convert string" in str(error):
-                refuse_text(X)
+                raise ValueError(f"X must hold numbers: {error}: {OR_ELSE}") from None
             raise
     wrong = np.isinf(X.data if is_sparse(X) else X)
     if wrong.any():
@@ -74,47 +46,27 @@ def check_numbers(estimator: Any, X: Any, *, reset: bool) -> Floats:
     return X
 
 
-def refuse_dates(X: Any) -> None:
-    """Refuse dates and times, which scikit-learn takes for numbers."""
+def refuse_kinds(X: Any) -> None:
+    """Refuse dates and times, and categories, which scikit-learn may take for numbers."""
     is_frame = hasattr(X, "columns")
     kinds = X.dtypes if is_frame else [X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype]
     for column, kind in enumerate(kinds):
-        if getattr(kind, "kind", "") in ("m", "M"):
+        if getattr(kind, "kind", "") in ("m", "M") or hasattr(kind, "categories"):
             name = f"column {X.columns[column]!r}" if is_frame else "it"
-            raise ValueError(
-                f"X must hold numbers; {name} holds dates or times: turn them into numbers first, "
-                "or let datasets.from_frame make features of them."
-            )
-
-
-def refuse_text(X: Any) -> None:
-    """Refuse a table whose first entry that is no number can be named."""
-    table = pandas.DataFrame(X).astype(object)
-    words = table.apply(pandas.to_numeric, errors="coerce").isna() & table.notna()
-    for row, column in np.argwhere(words.to_numpy())[:1]:
-        name = f" ({X.columns[column]})" if hasattr(X, "columns") else ""
-        raise ValueError(
-            f"X must hold numbers; row {row}, column {column}{name} is "
-            f"{table.iloc[row, column]!r}: encode text as numbers first, or make it a category of "
-            "pandas."
-        ) from None
+            what = "categories" if hasattr(kind, "categories") else "dates or times"
+            raise ValueError(f"X must hold numbers; {name} holds {what}: {OR_ELSE}")
 
 
 def one_row(values: Any, name: str) -> Any:
     """Return a table of one row: 1-D data become one, tables of one row stay as they are."""
     if hasattr(values, "to_frame"):  # a pandas Series keeps its names
         return values.to_frame().T
-    if is_sparse(values):
-        values = values.reshape(1, -1) if values.ndim < 2 else values
-    elif not hasattr(values, "columns"):
+    if not (is_sparse(values) or hasattr(values, "columns")):
         values = np.ma.asarray(values) if np.ma.isMA(values) else np.asarray(values)
-        values = values.reshape(1, -1) if values.ndim < 2 else values
+    values = values.reshape(1, -1) if values.ndim < 2 else values
     if values.shape[0] != 1:
         raise ValueError(f"{name} must be one row; got {values.shape[0]} rows.")
     return values
-
-
-# -- labels ---------------------------------------------------------------------------------
 
 
 def column_names(y: Any) -> Any:
@@ -130,13 +82,6 @@ def as_array(y: Any) -> Array:
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
         y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
     return np.asarray(fill_mask(y))
-
-
-def is_flat(y: Array) -> bool:
-    """Tell whether y is a single binary target: 1-D, or one column of other values than 0/1."""
-    if y.ndim != 2 or y.shape[1] != 1:
-        return y.ndim == 1
-    return y.dtype.kind not in "biuf" or not (np.isnan(y) | np.isin(y, (0, 1))).all()
 
 
 def read_labels(y: Array, known: Any = None, classes: Any = None) -> Floats:
@@ -170,18 +115,13 @@ def read_binary(y: Array, known: Array | None, classes: Any) -> tuple[Floats, Ar
     if known is None:
         known = np.unique(y if classes is None else classes)
         if len(known) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass; "
-                "give several labels as a 2-D array of 0 and 1."
-            )
+            why = "The type of the target is multiclass; give a 2-D array of 0 and 1"
+            raise ValueError(f"Only binary classification is supported. {why}.")
         if classes is None and len(known) == 1 and known[0] in (0, 1):
             known = np.array([0, 1], dtype=known.dtype)
     if not np.isin(y, known).all():
         raise ValueError(f"y has other labels than {known.tolist()}: give all classes at first.")
     return np.array(y == known[-1], dtype=np.float64).reshape(-1, 1), known
-
-
-# -- weights --------------------------------------------------------------------------------
 
 
 def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:

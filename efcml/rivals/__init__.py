@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
+from efcml.support.checks import check_choice
+
 LEAST_SQUARES: dict[str, Any] = {"correlation": "none", "alpha": 0.0, "beta": 0.0}
 CLASSIFIER = "efcml:EFCMLClassifier"
 
@@ -20,45 +22,22 @@ class Rival(NamedTuple):
     home: str  # of its class
     parameters: Mapping[str, Any] = {}  # that differ from the defaults of the class
     learn: bool = True  # goes to `prequential`
-    further: tuple[str, ...] = ()  # names of parameters that the engine does not have
-
-    @property
-    def estimator(self) -> Any:
-        """Its class."""
-        return resolve_name(self.home)
-
-    @property
-    def decides(self) -> bool:
-        """Whether it learns all labels together, and so can decide them by any ``decision``."""
-        return self.home == CLASSIFIER
-
-    @property
-    def asks(self) -> bool:
-        """Whether an active learner works with it."""
-        return self.decides and self.learn
+    asks: bool = False  # whether an active learner works with it
 
 
 MODELS = {
-    "efcml": Rival("EFC-ML", CLASSIFIER),
+    "efcml": Rival("EFC-ML", CLASSIFIER, asks=True),
     "ovr": Rival("one-versus-rest", "efcml:OneVsRestEFC"),
-    "chain": Rival("classifier chain", "efcml:ChainEFC", further=("order",)),
+    "chain": Rival("classifier chain", "efcml:ChainEFC"),
     "static": Rival("EFC-ML, initial part only", CLASSIFIER, learn=False),
-    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES),
+    "rfwls": Rival("EFC-ML, least squares only", CLASSIFIER, LEAST_SQUARES, asks=True),
 }
 
 
-def make_model(name: str, models: Mapping[str, Rival] = MODELS, **parameters: Any) -> Any:
+def make_model(name: str, **parameters: Any) -> Any:
     """Return a new estimator; keywords override its parameters.
 
     Give ``MODELS[name].learn`` to `prequential`: it is false for "static".
-
-    Examples
-    --------
-    >>> make_model("rfwls", vigilance=0.4).correlation
-    'none'
-    >>> MODELS["static"].learn
-    False
     """
-    if name not in models:
-        raise ValueError(f"model must be one of {', '.join(models)}; got {name!r}.")
-    return models[name].estimator(**{**models[name].parameters, **parameters})
+    check_choice("model", name, MODELS)
+    return resolve_name(MODELS[name].home)(**{**MODELS[name].parameters, **parameters})

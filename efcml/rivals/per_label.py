@@ -3,24 +3,20 @@
 from contextlib import suppress
 from dataclasses import replace
 from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
 from efcml.estimators.classifier import MultiLabelFace
-from efcml.explain import ColumnKinds, RuleList, name_all, read_rules
-from efcml.explain.background import names_of_labels
 from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals import LEAST_SQUARES
+from efcml.support.aliases import Floats, Ints
 from efcml.support.declared import other, with_parameters
 from efcml.support.guard import Guarded, one_at_a_time
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, Ints
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -30,9 +26,8 @@ class PerLabelLearner(Guarded):
 
     It has the interface of `efcml.model.learner.Learner` and trusts its arrays as that does. A
     block of rows goes through one label's learner after the other, so the loop over rows stays
-    inside the kernels. A chain learns from the true values of the labels before and answers from
-    its own hard decisions; where a true value is unknown, the decision before it learns that row
-    stands in.
+    inside the kernels. A chain learns from the true values of the labels before, which are missing
+    where they are unknown, and answers from its own hard decisions.
     """
 
     def __init__(
@@ -68,25 +63,14 @@ class PerLabelLearner(Guarded):
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
 
-    @property
-    def rows_seen(self) -> int:
-        """Rows learned so far, by the label that has seen most."""
-        return max(model.rows_seen for model in self.models)
-
-    # -- learning and answers ---------------------------------------------------------------
-
     @one_at_a_time
     def fit(self, X: "Floats", Y: "Floats", weights: "Floats | None" = None) -> Self:
         """Learn an initial batch; a label that is never known stays in its warm-up."""
-        true = answered = X  # with the labels before, and with the chain's decisions
         for model, label in zip(self.models, self.order, strict=True):
             y = Y[:, [label]]
             if not np.isnan(y).all():
-                model.fit(true, y, weights)
-            if self.chained:
-                decided = decide(model.score(answered))
-                answered = np.hstack([answered, decided])
-                true = np.hstack([true, fill_in(y, decided)])
+                model.fit(X, y, weights)
+            X = np.hstack([X, y]) if self.chained else X
         return self
 
     @one_at_a_time
@@ -106,36 +90,24 @@ class PerLabelLearner(Guarded):
     ) -> None:
         """Learn rows, label by label, and note what is said of them or of those of the trace.
 
-        In a chain both are widened: what is learned by the labels before, and by the decisions
-        before it is learned where these are unknown; what is answered by the chain's decisions.
+        In a chain both are widened: what is learned by the labels before, missing where they are
+        unknown, and what is answered by the chain's decisions.
         """
-        decisions = None
-        if self.chained and np.isnan(Y[:, self.order[:-1]]).any():
-            trace = Trace.for_rows(*Y.shape) if trace is None else trace
-            if trace.rows is not None:  # other rows are answered: a copy answers these
-                first = Trace.for_rows(*Y.shape)
-                first.delay = trace.delay
-                self.copy()._learn_block(X, Y, first, *weights)
-                decisions = decide(first.scores)
-        seen = X if trace is None or trace.rows is None else trace.rows
-        true, parts = X, []
+        seen, parts = X if trace is None or trace.rows is None else trace.rows, []
         for model, label in zip(self.models, self.order, strict=True):
             y, part = Y[:, [label]], None
             if trace is not None:
                 part = Trace.for_rows(len(X), 1)
-                part.rows = None if seen is true else seen
+                part.rows = None if seen is X else seen
                 part.ahead, part.delay = trace.ahead, trace.delay
                 parts.append(part)
-            model.learn(true, y, part, *weights)
-            if part is not None and trace is not None:
+            model.learn(X, y, part, *weights)
+            if trace is not None and part is not None:
                 trace.scores[:, label] = part.scores[:, 0]
                 step = int(label) * LABEL_STEP
                 trace.events += [(row, kind, step + uid) for row, kind, uid in part.events]
-            if self.chained and part is not None:
-                decided = decide(part.scores)
-                seen = np.hstack([seen, decided])
-                y = fill_in(y, decided if decisions is None else decisions[:, [label]])
-            true = np.hstack([true, y]) if self.chained else X
+                seen = np.hstack([seen, decide(part.scores)]) if self.chained else seen
+            X = np.hstack([X, y]) if self.chained else X
         if trace is not None:
             trace.rules[:] = sum(part.rules for part in parts)
             trace.events.sort(key=lambda event: event[0])
@@ -186,11 +158,6 @@ def decide(scores: "Floats") -> "Floats":
     return (scores >= 0.5).astype(float)
 
 
-def fill_in(y: "Floats", decided: "Floats") -> "Floats":
-    """Return labels with decisions in the place of those that are unknown."""
-    return np.where(np.isnan(y), decided, y)
-
-
 @with_parameters
 class OneVsRestEFC(MultiLabelFace):
     """One evolving fuzzy classifier per label; each knows nothing of the other labels.
@@ -199,7 +166,7 @@ class OneVsRestEFC(MultiLabelFace):
     gives exactly what K classifiers with one label each would give. `n_rules_` counts the rules
     of all labels. In the events of `prequential`, rule u of label c has the uid
     ``c * 10**9 + u``. Without ``fit`` before, every label holds its own first ``warmup_rows`` rows
-    in which it is known. Attributes are those of `EFCMLClassifier`.
+    in which it is known. The rules of so many rule bases are not read.
 
     Parameters
     ----------
@@ -221,44 +188,18 @@ class OneVsRestEFC(MultiLabelFace):
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         return PerLabelLearner(self._params(), n_features, n_labels)
 
-    @property
-    def rules_(self) -> dict[str, RuleList]:
-        """The rules now, a `RuleList` for the name of each label.
-
-        In a chain, the labels before a label are features of its rules.
-        """
-        learner = self._learned
-        labels = name_all(names_of_labels(self), "label", learner.n_labels)
-        columns = self._column_kinds()
-        inputs = columns.names + tuple(labels[c] for c in learner.order)
-        flags = np.append(columns.flags, np.ones(learner.n_labels, dtype=bool))
-        lists = {}
-        for model, c in zip(learner.models, learner.order, strict=True):
-            p = model.n_features
-            seen = ColumnKinds(inputs[:p], flags[:p], columns.groups)
-            lists[labels[c]] = read_rules(model, None, [labels[c]], seen)
-        return lists
-
 
 @with_parameters
 class ChainEFC(OneVsRestEFC):
     """A chain of evolving fuzzy classifiers: each label also sees the labels before it.
 
     The model of a label learns from the true labels before it and answers from the chain's own
-    hard decisions. Where a label before is unknown, the chain's decision before it learns the row
-    stands in. All else is as in `OneVsRestEFC`; ``learner_.order`` is the order.
+    hard decisions. A label before that is unknown is a missing feature. All else is as in
+    `OneVsRestEFC`; ``learner_.order`` is the order.
 
     Parameters
     ----------
     {parameters}
-
-    Examples
-    --------
-    >>> from efcml import ChainEFC, datasets, prequential
-    >>> ds = datasets.load("drifting-clusters", n=100, n_initial=60)
-    >>> clf = ChainEFC(order=[4, 3, 2, 1, 0], prior=1.0).fit(*ds.initial)
-    >>> prequential(clf, *ds.stream).scores.shape
-    (40, 5)
     """
 
     order: Any = other('None, sequence of int or "random"', default=None)

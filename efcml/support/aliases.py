@@ -1,4 +1,4 @@
-"""Names of types that signatures use. Import them under ``TYPE_CHECKING``: nothing runs by them."""
+"""Names of types that signatures use; nothing runs by them."""
 
 import os
 from collections.abc import Sequence

@@ -10,18 +10,15 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from efcml.support.aliases import Floats, PathLike
 from efcml.support.masks import densify
-from efcml.tables.fields import short, to_number
-from efcml.tables.reading import find_encoding
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats, PathLike
+from efcml.tables.reading import find_encoding, short, to_number
 
 WIDE = 300  # attributes
 _NAME = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,{}'"][^\s,{}]*)""")
@@ -32,29 +29,27 @@ def read_text(path: PathLike) -> str:
     return Path(path).read_text(encoding=find_encoding(Path(path)))
 
 
-def read_arff(path: PathLike) -> tuple[list[str], Any, list[int]]:
-    """Return names, values and the line of every row; '?' is NaN.
+def read_arff(path: PathLike) -> tuple[list[str], Any]:
+    """Return names and values; '?' is NaN.
 
     Nominal attributes must have numbers as values. What a sparse row does not name is 0. Values are
     a sparse matrix if all rows are sparse and there are more than `WIDE` attributes.
     """
     every = enumerate(map(str.strip, read_text(path).split("\n")), start=1)
     numbered = ((i, line) for i, line in every if line and not line.startswith("%"))
-    names = _read_header(path, numbered)
-    rows, lines, dense = [], [], False
+    names, rows, dense = _read_header(path, numbered), [], False
     for i, line in numbered:
         try:
             rows.append(_read_row(line, names))
-            dense = dense or not line.startswith("{")
         except ValueError as error:
             raise ValueError(f"{path}, line {i}: {error}: correct it") from None
-        lines.append(i)
+        dense = dense or not line.startswith("{")
     if not rows:
         raise ValueError(f"{path}: no rows after @data: the file is cut, get it again")
     ends = np.cumsum([0, *(len(row) for row in rows)])
     places, values = ([x for row in rows for x in part(row)] for part in (dict.keys, dict.values))
     table = csr_array((values, places, ends), (len(rows), len(names)), dtype=float)
-    return names, table.toarray() if dense or len(names) <= WIDE else table, lines
+    return names, table.toarray() if dense or len(names) <= WIDE else table
 
 
 def _read_header(path: PathLike, numbered: Iterator[tuple[int, str]]) -> list[str]:
@@ -113,19 +108,10 @@ def read_label_names(path: PathLike) -> list[str]:
 def read_mulan(arff: PathLike, xml: PathLike) -> tuple[Any, Floats, list[str], list[str]]:
     """Return X, Y, and the names of features and labels, in the order of the ARFF file."""
     listed = read_label_names(xml)
-    names, values, lines = read_arff(arff)
+    names, values = read_arff(arff)
     is_label = np.array([name in listed for name in names])
     if is_label.sum() < len(listed) or is_label.all():
         known = "give the XML that belongs to this file"
         raise ValueError(f"{arff}: {xml} must list some of its attributes, and no others: {known}")
-    Y = values[:, np.flatnonzero(is_label)]
-    Y, labels = densify(Y), [name for name in names if name in listed]
-    for row, k in np.argwhere(~((Y == 0) | (Y == 1) | np.isnan(Y)))[:1]:
-        why = f"label {short(labels[k])} is {Y[row, k]:g}: labels are 0 or 1, '?' where unknown"
-        raise ValueError(f"{arff}, line {lines[row]}: {why}")
-    return (
-        values[:, np.flatnonzero(~is_label)],
-        Y,
-        [name for name in names if name not in listed],
-        labels,
-    )
+    X, Y = values[:, np.flatnonzero(~is_label)], densify(values[:, np.flatnonzero(is_label)])
+    return X, Y, [name for name in names if name not in listed], [n for n in names if n in listed]

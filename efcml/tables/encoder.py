@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from efcml.tables.fields import (
+from efcml.support.aliases import Facts, Floats, PathLike
+from efcml.tables.reading import (
     FLAGS,
     ISO,
     MOSTLY,
@@ -20,16 +20,13 @@ from efcml.tables.fields import (
     THOUSANDS,
     YES_NO,
     Fields,
+    Table,
     find_date_formats,
     in_words,
     plain_word,
+    read_chunks,
     short,
-    table_error,
 )
-from efcml.tables.reading import Table, read_table
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Facts, Floats, PathLike
 
 NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT = "number", "yes or no", "date", "category", "left out"
 LABEL = "label"
@@ -37,7 +34,6 @@ OTHER, MISSING = "other", "missing"  # values of a category
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 DROP = "drop"  # what a person may say of a column, or CATEGORY, DATE, or the format of a date
 MOST_VALUES = 12  # of a category; all others are one value more
-MOST_DECLARED = 50  # values that a category of pandas has before they are counted, too
 ROWS_PER_VALUE = 5  # of a few words that come again and again, even if most are numbers
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
@@ -97,13 +93,11 @@ class Column:
         rows = [] if self.kind == CATEGORY else np.flatnonzero(wrong).tolist()
         if not rows:
             return -1, ""
-        text, n = short(fields.text(rows[0])), len({fields.text(row) for row in rows}) - 1
-        more = f" (and {n} other thing{'s' * (n > 1)} elsewhere)" if n else ""
+        text = short(fields.text(rows[0]))
         if self.kind == LABEL:
-            return rows[0], f"label {short(self.name)} is {text}{more}: {LABELS_ARE}"
+            return rows[0], f"label {short(self.name)} is {text}: {LABELS_ARE}"
         kinds = {NUMBER: "no number", FLAG: "neither yes nor no", DATE: f"no date ({self.how})"}
-        is_none = f"in column {short(self.name)} is {kinds[self.kind]}"
-        return rows[0], f"{text} {is_none}{more}: replace it"
+        return rows[0], f"{text} in column {short(self.name)} is {kinds[self.kind]}: replace it"
 
 
 @dataclass(frozen=True)
@@ -123,47 +117,28 @@ class TableEncoder:
     ) -> TableEncoder:
         """Find out what each column is; values and first days are those of some first rows.
 
-        ``kinds`` says what columns are: "drop", "category", "date" or the format of one. All that
-        is wrong with the table is told at once.
+        ``kinds`` says what columns are: "drop", "category", "date" or the format of one.
         """
         names = [name for name in table.names if name not in labels]
         for name, kind in kinds.items():
             if name not in names:
                 known = f"choose among the columns {in_words(names)}"
                 raise ValueError(f"{table.where}: {short(name)} cannot be taken as {kind}: {known}")
-            if kind not in (DROP, CATEGORY, DATE) and "%" not in kind:
-                known = "say drop, category, date, or its format, such as %d.%m.%Y"
-                raise ValueError(f"{short(name)} cannot be taken as {short(kind)}: {known}")
-        first = table.head(n_learned)
-        columns, problems = [], []
+        first = replace(table, frame=table.frame.iloc[:n_learned])
+        columns = []
         for name in names:
             try:
                 kind = kinds.get(name, "")
                 columns.append(find_column(name, table.fields(name), first.fields(name), kind))
             except ValueError as error:
-                problems.append(f"column {short(name)} {error}")
+                raise ValueError(f"{table.where}: column {short(name)} {error}") from None
         found = [find_label(name, table.fields(name), plain_word(yes)) for name in labels]
         encoder = cls(tuple(columns), tuple(found))
-        twice = [name for name, count in Counter(encoder.feature_names).items() if count > 1]
-        if twice:
-            problems.append(f"two features are called {short(twice[0])}: rename a column")
-        if not (encoder.used or problems):
+        if not encoder.used:
             left = in_words(encoder.lines, 150)[1:-1]
-            problems.append(f"no features are left ({left}): give other columns")
-        encoder._encode(table, (*found, *encoder.used), problems, IN_ANOTHER_WAY)
+            raise ValueError(f"{table.where}: no features are left ({left}): give other columns")
+        encoder._encode(table, (*found, *encoder.used), IN_ANOTHER_WAY)
         return encoder
-
-    @classmethod
-    def learn_categories(cls, frame: pd.DataFrame) -> TableEncoder | None:
-        """Return how the categories of a frame of features are read; None if it has none."""
-        columns = []
-        for place, name in enumerate(map(str, frame.columns)):
-            seen = Fields(frame.iloc[:, place])
-            if seen.categories == []:
-                raise ValueError(f"column {name} is a category without any value: drop it.")
-            is_number = seen.categories is None
-            columns.append(number_column(name) if is_number else category_column(name, seen, seen))
-        return cls(tuple(columns)) if any(column.values for column in columns) else None
 
     @property
     def used(self) -> tuple[Column, ...]:
@@ -174,14 +149,6 @@ class TableEncoder:
     def feature_names(self) -> tuple[str, ...]:
         """The names of all features."""
         return tuple(name for column in self.used for name in column.features)
-
-    @property
-    def groups(self) -> dict[str, tuple[str, ...]]:
-        """Features that are the values of one thing, by its name, as `name_columns` takes them."""
-        flags = [
-            (one.values[0], one.features[-len(one.values) :]) for one in self.used if one.values
-        ]
-        return {names[0].removesuffix(f"={value}"): names for value, names in flags}
 
     @property
     def special(self) -> list[Column]:
@@ -214,11 +181,10 @@ class TableEncoder:
         ``labels`` are columns of 0 and 1, or yes and no: names, names with commas, or how many of
         the last columns; those of the first table if not given. A gap is not known, NaN.
         """
-        rows = table if isinstance(table, Table) else read_table(table)
+        rows = table if isinstance(table, Table) else next(read_chunks(table, None))
         known = {label.name: label for label in self.labels}
         labels = [*known] if labels is None else labels
-        none = isinstance(labels, Sequence) and not labels
-        names = [] if none else find_labels(rows.names, labels, rows.where)
+        names = [] if labels in ((), []) else find_labels(rows.names, labels, rows.where)
         columns = [known.get(name, Column(name, LABEL, LABEL)) for name in names]
         both = self._encode(rows, (*columns, *self.used))
         if isinstance(table, pd.DataFrame):
@@ -227,26 +193,22 @@ class TableEncoder:
         Y, X = np.split(both, [len(names)], axis=1)
         return np.ascontiguousarray(X), np.ascontiguousarray(Y)
 
-    def _encode(
-        self, table: Table, columns: Sequence[Column], told: Sequence[str] = (), otherwise: str = ""
-    ) -> Floats:
-        """Return the numbers of some columns, or these problems and all others."""
+    def _encode(self, table: Table, columns: Sequence[Column], otherwise: str = "") -> Floats:
+        """Return the numbers of some columns, or refuse the first that is wrong."""
         absent = [column.name for column in columns if column.name not in table.names]
         if absent:
             raise ValueError(
                 f"{table.where} has no column {in_words(absent)}, which the model needs; its"
                 f" columns are {in_words(table.names)}"
             )
-        blocks, problems = [np.empty((len(table), 0))], list(told)
+        blocks = [np.empty((len(table), 0))]
         for column in columns:
             fields = table.fields(column.name)
             blocks.append(column.encode(fields))
             row, problem = column.find_wrong(fields, blocks[-1])
             if problem:
                 problem += "" if column.kind == LABEL else otherwise
-                problems.append(f"{table.place(row)}: {problem}")
-        if problems:
-            raise table_error(table.where, problems)
+                raise ValueError(f"{table.where}, {table.place(row)}: {problem}")
         return np.hstack(blocks)
 
     def facts(self) -> Facts:
@@ -271,9 +233,6 @@ class TableEncoder:
         return encoder
 
 
-# -- what a column is -----------------------------------------------------------------------
-
-
 def find_label(name: str, fields: Fields, yes: str) -> Column:
     """Return how the label column of the training rows is read."""
     words = {word.casefold() for word in fields.counts}
@@ -293,10 +252,10 @@ def find_column(name: str, fields: Fields, learned: Fields, said: str) -> Column
     note = f", {gaps} gap{'s' * (gaps > 1)}" if gaps else ""
     if not n_known:
         return Column(name, LEFT_OUT, "left out, it is empty")
-    if said == CATEGORY or fields.categories is not None:
+    if said == CATEGORY or fields.is_category:
         return category_column(name, fields, learned)
     if said or fields.are_moments:
-        return date_column(name, fields, learned, said if "%" in said else "", note)
+        return date_column(name, fields, learned, said.replace(DATE, ""), note)
     if fields.are_numbers:
         return number_column(name, note)
     words = fields.counts
@@ -325,21 +284,20 @@ def number_column(name: str, note: str = "") -> Column:
 
 def category_column(name: str, fields: Fields, learned: Fields) -> Column:
     """Return a category with the most frequent words, one feature each."""
-    counts, most = learned.counts or fields.counts, MOST_VALUES
-    words = [word for word, _ in counts.most_common()]
-    if fields.categories and len(fields.categories) <= MOST_DECLARED:
-        words, most = fields.categories, MOST_DECLARED
-    words = [word for word in words if word not in (OTHER, MISSING)]
-    values = sorted(words[:most])
-    if len(words) > most or OTHER in counts:
+    counts = learned.counts or fields.counts
+    words = [word for word, _ in counts.most_common() if word not in (OTHER, MISSING)]
+    values = sorted(words[:MOST_VALUES])
+    if len(words) > MOST_VALUES or OTHER in counts:
         values.append(OTHER)
     if learned.missing.any() or MISSING in counts:
         values.append(MISSING)
     if len(values) < 2 and OTHER not in values:
         values.append(OTHER)  # what the first rows do not have may come later
     said = f"category: {in_words(values, 100)[1:-1]}"
-    if len(words) > most:
-        said = f"category: the {most} most frequent of {len(words)} values, the rest is other"
+    if len(words) > MOST_VALUES:
+        said = (
+            f"category: the {MOST_VALUES} most frequent of {len(words)} values, the rest is other"
+        )
     return Column(name, CATEGORY, said, tuple(f"{name}={one}" for one in values), tuple(values))
 
 
@@ -349,7 +307,8 @@ def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str
     hows = hows or find_date_formats([*fields.counts], 0.1) or [ISO]
     moments = fields.moments(hows[0])
     if not moments.notna().any():
-        raise ValueError(f"has no date of {said or 'a known format'}: name another one")
+        how = said or "a known format"
+        raise ValueError(f"has no date of {how}: say drop, category, date, or another format")
     if moments.nunique() == 1 and moments.notna().all():
         return Column(name, LEFT_OUT, f"left out, it is always {short(fields.text(0))}")
     first = learned.moments(hows[0])

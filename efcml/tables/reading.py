@@ -1,4 +1,7 @@
-"""Tables from CSV, TSV, Parquet and ARFF files and data frames, whole or in chunks."""
+"""Tables from CSV, TSV, Parquet and ARFF files and data frames, whole or in chunks.
+
+`Fields` makes words, numbers and moments of what a column holds; nothing else reads a field.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,42 @@ import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import chain, islice
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from pandas.api import types
 
+from efcml.support.aliases import Array, Bools, Floats
 from efcml.support.imports import extra_for
 from efcml.support.masks import densify
-from efcml.tables.fields import (
-    GAPS,
-    MOSTLY,
-    OTHER_SIGN,
-    THOUSANDS,
-    Fields,
-    is_gap,
-    short,
-    table_error,
-    to_number,
+
+GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "none", "null", "?", "-", "--", "<na>"))
+YES_NO = (
+    *(("1", "0"), ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off")),
+    *(("ja", "nein"), ("j", "n"), ("wahr", "falsch"), ("oui", "non"), ("o", "n")),
+    *(("vrai", "faux"), ("si", "no"), ("sí", "no"), ("s", "n")),
 )
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import PathLike
-
+FLAGS = {no: 0.0 for _, no in YES_NO} | {yes: 1.0 for yes, _ in YES_NO} | {"x": 1.0}
+TRUE_OR_FALSE = {"true": 1.0, "false": 0.0}  # also among numbers
+OTHER_SIGN = {".": ",", ",": "."}
+THOUSANDS = {
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII),
+}
+MOSTLY = 0.9  # of the fields: the others are mistakes
+ISO = "year-month-day"  # with or without a time, as ISO 8601 has it
+_DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d.%m.%y")
+_NAMED_DAYS = ("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+DATE_FORMATS = (ISO, *map("".join, product(_DAYS + _NAMED_DAYS, _TIMES)))
+LOOKED_AT = 50  # texts by which it is seen whether there are dates at all
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it may be part of names and numbers
 SAMPLE = 200  # rows by which separator, decimal signs and columns of text are found
 CHUNK = 10_000  # rows that are read at once; the first of them say what each column is
@@ -46,6 +59,144 @@ _SIGNED = {
 }
 
 
+# -- fields ---------------------------------------------------------------------------------
+
+
+def is_gap(text: str) -> bool:
+    """Tell whether a field says that nothing is known."""
+    return text.casefold() in GAPS
+
+
+def to_number(text: str, decimal: str = ".") -> float:
+    """Return a number; NaN if the text is none.
+
+    The decimal sign only tells what 1,234 is: the other sign may separate thousands.
+    """
+    if THOUSANDS[decimal].fullmatch(text):
+        text = text.replace(OTHER_SIGN[decimal], "")
+    elif "_" in text:
+        return math.nan  # Python reads 1_000 as a number; in a data file it is more likely a slip
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return math.nan
+
+
+def plain_word(word: str, decimal: str = ".") -> str:
+    """Return a word; of a number its shortest text, so that a code is one word everywhere."""
+    number = to_number(word, decimal)
+    if math.isnan(number):
+        return word
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+
+
+def short(text: object, length: int = 40) -> str:
+    """Return a text in quotes, without its end if it is long."""
+    text = str(text)
+    return repr(text if len(text) <= length else text[:length] + "...")
+
+
+def in_words(names: Iterable[object], length: int = 200) -> str:
+    """Return names as a list for a sentence, in quotes, cut if it is long."""
+    return short(", ".join(map(str, names)), length)
+
+
+def to_moments(texts: Any, how: str) -> pd.DatetimeIndex:
+    """Return moments by the clock of Greenwich; NaT where a text is none."""
+    how = "ISO8601" if how == ISO else how
+    moments = pd.to_datetime(pd.Index(texts), format=how, errors="coerce", utc=True)
+    return moments.tz_localize(None).as_unit("us")
+
+
+def find_date_formats(texts: Sequence[str], least: float = MOSTLY) -> list[str]:
+    """Return the formats of nearly all texts, or of a least share, the best one first."""
+    few = texts[:LOOKED_AT]
+    if not any(char.isdigit() for text in few for char in text):
+        return []
+    are_dates = {how: to_moments(few, how).notna() for how in DATE_FORMATS}
+    likely = [how for how in DATE_FORMATS if are_dates[how].mean() >= least]
+    if not likely and np.any([*are_dates.values()], axis=0).mean() >= least:
+        raise ValueError("has dates in several formats: write all in one")
+    shares = {how: to_moments(texts, how).notna().mean() for how in likely}
+    return sorted((how for how in shares if shares[how] >= least), key=lambda how: -shares[how])
+
+
+class Fields:
+    """The fields of one column, whether they are text or have a type already."""
+
+    def __init__(self, column: pd.Series, decimal: str = ".") -> None:
+        self.is_category = isinstance(column.dtype, pd.CategoricalDtype)
+        self.column = column = column.astype(object) if self.is_category else column
+        self.are_moments = types.is_datetime64_any_dtype(column)
+        self.are_numbers = types.is_any_real_numeric_dtype(column)
+        self.decimal = "." if self.are_numbers else decimal
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Numbers; NaN where a field is none."""
+        if self.are_numbers:
+            return self.column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return self._by_word(self._number)
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Where nothing is known."""
+        if self.are_numbers or self.are_moments:
+            return self.column.isna().to_numpy()
+        return self._by_word(lambda word: word == "")
+
+    def moments(self, how: str) -> pd.DatetimeIndex:
+        """Return what is written in a format; NaT where a field is no such moment."""
+        if self.are_moments:
+            return to_moments(self.column, ISO)
+        words, codes = self._distinct
+        return to_moments(words, how)[codes]
+
+    def map(self, function: Callable[[str], float]) -> Floats:
+        """Return a number for the word of every row."""
+        return self._by_word(lambda word: float(function(plain_word(word, self.decimal))))
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each word is there, gaps not counted."""
+        words, codes = self._distinct
+        counts: Counter[str] = Counter()
+        for word, count in zip(words, np.bincount(codes, minlength=len(words)), strict=True):
+            if word and count:
+                counts[plain_word(word, self.decimal)] += int(count)
+        return counts
+
+    def text(self, row: int) -> str:
+        """Return a field as it is written."""
+        text = str(self.column.iloc[row]).strip()
+        return plain_word(text) if self.are_numbers else text
+
+    def _number(self, word: str) -> float:
+        number = to_number(word, self.decimal)
+        return TRUE_OR_FALSE.get(word.casefold(), math.nan) if math.isnan(number) else number
+
+    def _by_word(self, function: Callable[[str], Any]) -> Array:
+        words, codes = self._distinct
+        return np.array([function(word) for word in words])[codes]
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Array]:
+        """The distinct texts, empty for a gap, and which of them each row has."""
+        is_mixed = self.column.dtype == object  # perhaps with lists and the like
+        column = self.column.map(str, na_action="ignore") if is_mixed else self.column
+        codes, found = pd.factorize(column)
+        texts = [str(text).strip() for text in found] + [""]  # the last one, -1, is that of a gap
+        texts = ["" if is_gap(text) else text for text in texts]
+        merged, words = pd.factorize(np.array(texts, dtype=object))
+        return words, merged[codes]
+
+
+# -- tables ---------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of a file or a data frame, and where they stand in it."""
@@ -53,7 +204,7 @@ class Table:
     frame: pd.DataFrame
     where: str
     first: int  # the row of the source with which the frame begins
-    signs: Mapping[str, str]  # the decimal signs of columns of text
+    decimal: str  # the sign
     commas: Sequence[str]  # where decimal commas were found
     csv: CsvFile | None
 
@@ -65,23 +216,16 @@ class Table:
         """The names of all columns."""
         return list(self.frame.columns)
 
-    def head(self, rows: int) -> Table:
-        """Return the first rows."""
-        return replace(self, frame=self.frame.iloc[:rows])
-
     def fields(self, name: str) -> Fields:
         """Return the fields of a column."""
-        return Fields(self.frame[name], self.signs.get(name, "."))
+        return Fields(self.frame[name], self.decimal)
 
     def place(self, row: int) -> str:
         """Return where a row stands: the line of a CSV file, or the number of the row from 0."""
         row += self.first
-        return f"line {self.csv.line_of(row)}" if self.csv else f"row {row}"
-
-
-def read_table(source: PathLike | pd.DataFrame) -> Table:
-    """Return all rows of a file or a data frame."""
-    return next(read_chunks(source, None))
+        if self.csv is None:
+            return f"row {row}"
+        return f"line {next(islice(self.csv.records(), row + 1, None))[0]}"  # read again
 
 
 def read_chunks(
@@ -96,55 +240,50 @@ def read_chunks(
     where, kind = "the frame", ".frame"
     if not isinstance(source, pd.DataFrame):
         where, kind = str(source), Path(source).suffix.lower()
-    file, signs, first = None, None, 0
+    frames: Iterable[pd.DataFrame]
+    file, sign, first = None, None, 0
     if kind == ".arff":
         from efcml.tables.arff import read_arff  # not above: it needs what is here
 
-        names, values, _ = read_arff(source)
-        source = pd.DataFrame(densify(values), columns=names)
-    frames: Iterable[pd.DataFrame]
-    if kind in (".frame", ".arff"):
+        names, values = read_arff(source)
+        n, size = values.shape[0], rows or values.shape[0]
+        blocks = (values[start : start + size] for start in range(0, n, size))
+        frames = (pd.DataFrame(densify(block), columns=names) for block in blocks)
+    elif kind == ".frame":
         size = rows or len(source) or 1
         frames = (source.iloc[start : start + size] for start in range(0, len(source), size))
     elif kind == ".parquet":
         frames = parquet_chunks(Path(source), rows)
     else:
         file = CsvFile(Path(source), delimiter, decimal)
-        frames, signs, commas = file.chunks(rows), file.signs, file.commas
+        frames, sign, commas = file.chunks(rows), file.decimal, file.commas
     for frame in frames:
         frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-        if signs is None:
+        if sign is None:
             check_names(frame.columns, where)
-            signs, commas = find_signs(frame.iloc[:SAMPLE], decimal)
-        yield Table(frame, where, first, signs, commas, file)
+            sign, commas = find_decimal(frame.iloc[:SAMPLE], decimal)
+        yield Table(frame, where, first, sign, commas, file)
         first += len(frame)
     if not first:
         raise ValueError(f"{where} has no rows: give at least one")
 
 
 def parquet_chunks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
-    """Yield data frames of so many rows of a Parquet file, or one of all rows."""
+    """Yield data frames of so many rows of a Parquet file, which is in memory as a whole."""
     with extra_for("a Parquet file"):
-        import pyarrow
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
     try:
-        # Otherwise what has been read stays in memory until the last row.
-        with ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
+        with ParquetFile(path) as file:
             names = [one for one in file.schema_arrow.names if not one.startswith(INDEX)]
-            size = rows or file.metadata.num_rows or 1
-            begun: list[Any] = []  # a batch ends with a group of rows of the file
-            # One thread: each further one would hold memory of its own.
-            for batch in file.iter_batches(size, columns=names, use_threads=False):
-                whole = pyarrow.Table.from_batches([*begun, batch])
-                if len(whole) >= size:
-                    yield whole.slice(0, size).to_pandas(ignore_metadata=True)
-                begun = whole.slice(size if len(whole) >= size else 0).to_batches()
-            if begun:
-                yield pyarrow.Table.from_batches(begun).to_pandas(ignore_metadata=True)
-    except pyarrow.ArrowException as error:
+            whole = file.read(names)
+    except ArrowException as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{path} cannot be read as Parquet ({reason}): get it again") from None
+    size = rows or len(whole) or 1
+    for start in range(0, len(whole), size):
+        yield whole.slice(start, size).to_pandas(ignore_metadata=True)
 
 
 class CsvFile:
@@ -169,13 +308,8 @@ class CsvFile:
         if any(len(row) != len(self.names) for row in rows):
             self.check_lengths()
         sample = pd.DataFrame(rows, columns=self.names, dtype=object)
-        self.signs, self.commas = find_signs(sample, decimal, self.sep)
-        self.decimal = decimal or ("," if self.commas else ".")
-        self.text_names = [
-            name
-            for name, sign in self.signs.items()
-            if sign != self.decimal or not are_numbers(sample[name], sign)
-        ]
+        self.decimal, self.commas = find_decimal(sample, decimal, self.sep)
+        self.text_names = [n for n in self.names if not are_numbers(sample[n], self.decimal)]
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the fields of every row that is not blank, header first, and its last line."""
@@ -192,10 +326,6 @@ class CsvFile:
                     f"{self.path}, line {reader.line_num}: no well-formed CSV ({error}): correct"
                     " the quotes"
                 ) from None
-
-    def line_of(self, row: int) -> int:
-        """Return the line of a row; the file is read again, as only errors need it."""
-        return next(islice(self.records(), row + 1, None))[0]
 
     def chunks(self, rows: int | None) -> Iterator[pd.DataFrame]:
         """Yield data frames of so many rows, or one of all rows.
@@ -232,14 +362,12 @@ class CsvFile:
     def check_lengths(self) -> None:
         """Refuse rows with more or fewer fields than there are names."""
         n = len(self.names)
-        problems = [
-            f"line {line}: {len(fields)} fields for {n} columns: the row is cut or has a delimiter"
-            " too many, correct it"
-            for line, fields in self.records()
-            if len(fields) != n
-        ]
-        if problems:
-            raise table_error(str(self.path), problems)
+        for line, fields in self.records():
+            if len(fields) != n:
+                raise ValueError(
+                    f"{self.path}, line {line}: {len(fields)} fields for {n} columns: the row is"
+                    " cut or has a delimiter too many, correct it"
+                )
 
 
 def find_encoding(path: Path) -> str:
@@ -247,22 +375,15 @@ def find_encoding(path: Path) -> str:
     with path.open("rb") as file:
         if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
-    for encoding in ("utf-8-sig", "cp1252"):
-        with suppress(UnicodeDecodeError), path.open(encoding=encoding) as text:
-            while text.read(2**20):
-                pass
-            return encoding
-    return "latin-1"
+    with suppress(UnicodeDecodeError), path.open(encoding="utf-8-sig") as text:
+        while text.read(2**20):
+            pass
+        return "utf-8-sig"
+    return "cp1252"
 
 
 def find_separator(lines: Sequence[str]) -> str:
-    r"""Return the first separator that splits header and rows into as many fields.
-
-    Examples
-    --------
-    >>> find_separator(["Preis, netto;Menge", "1,5;3"]), find_separator(["a,b;c", "1,2"])
-    (';', ',')
-    """
+    r"""Return the first separator that splits header and rows into as many fields."""
     widths = dict.fromkeys(SEPARATORS, [0])
     for sep in SEPARATORS:
         with suppress(csv.Error):  # told when the file is read
@@ -274,38 +395,28 @@ def find_separator(lines: Sequence[str]) -> str:
     return max(reversed(SEPARATORS), key=lambda sep: widths[sep][0])
 
 
-def find_signs(
-    sample: pd.DataFrame, decimal: str | None, sep: str = ";"
-) -> tuple[dict[str, str], list[str]]:
-    """Return the decimal sign of each column of text, and where decimal commas were found.
+def find_decimal(sample: pd.DataFrame, given: str | None, sep: str = ";") -> tuple[str, list[str]]:
+    """Return the decimal sign that decides of 1,234, and the columns that have decimal commas.
 
-    A column without any has the sign of all together; ``decimal`` decides for all.
+    It is that of the fields which can have but one; without any 1,234 counts as it stands there
+    most, but never where commas separate columns.
     """
     texts = {n: [one.strip() for one in sample[n] if isinstance(one, str)] for n in sample}
-    whole = find_sign(chain(*texts.values()), doubtful=True, sep=sep) or "."
-    signs = {name: decimal or find_sign(texts[name]) or whole for name in texts}
-    commas = [
-        name
-        for name, sign in signs.items()
-        if sign == "," and are_numbers(texts[name], ",") and any("," in one for one in texts[name])
-    ]
-    return signs, [] if decimal else commas
-
-
-def find_sign(texts: Iterable[str], *, doubtful: bool = False, sep: str = ";") -> str:
-    """Return the decimal sign of more fields, empty if none has one.
-
-    1,234 may be either; it counts if there is nothing else and ``doubtful`` says so, but never
-    where commas separate columns.
-    """
     sure, doubts = Counter[str](), Counter[str]()
-    for text in texts:
+    for text in chain(*texts.values()):
         for sign, pattern in _SIGNED.items():
             if pattern.fullmatch(text):
                 (doubts if THOUSANDS[OTHER_SIGN[sign]].fullmatch(text) else sure)[sign] += 1
     doubts[","] *= sep != ","
-    counts = doubts if doubtful and not sure else sure
-    return "," if counts[","] > counts["."] else "." if counts["."] else ""
+    counts = sure or doubts
+    sign = given or ("," if counts[","] > counts["."] else ".")
+    commas = [
+        name
+        for name, column in texts.items()
+        if are_numbers(column, sign)
+        and any("," in one and not THOUSANDS[sign].fullmatch(one) for one in column)
+    ]
+    return sign, [] if given else commas
 
 
 def are_numbers(texts: Iterable[str], decimal: str) -> bool:

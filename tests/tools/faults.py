@@ -146,8 +146,6 @@ minutes-as-hundredths tables/encoder.py
     moments.hour + moments.minute / 60 => moments.hour + moments.minute / 100
 categories-from-the-stream tables/encoder.py
     first = table.head(n_learned) => first = table
-groups-not-restored saving.py
-    group: tuple(columns) for => group: () for
 sizes-not-checked saving.py
     if (array.dtype.str, array.shape) != shapes[name]: => if array.dtype.str != shapes[name][0]:
 events-of-a-resumed-run cli/stream.py
