@@ -25,8 +25,8 @@ from efcml.kernels.linalg import TINY, solve_in_place
 from efcml.kernels.planes import ERROR, GAIN, SPREAD, WEIGHT, share_of
 
 TRUST, TIME = 0, 1  # entries of `evidence`: the steps to a_2, and on to a_3
-RATIO, NOISE, STEPS = 0, 1, 2  # of each: logarithm of likelihoods; sums for v
-ROWS, DELAY, LEARNED_AT = 0, 1, 2  # entries of `clock`
+RATIO, NOISE, STEPS, MET, OPEN = 0, 1, 2, 3, 4  # of each: log of likelihoods; sums for v; d'e, q
+ROWS, DELAY, LEARNED_AT, DUE = 0, 1, 2, 3  # entries of `clock`
 TARGET = 5  # row of `sums`: labels, after the score and four of `last`
 REMEMBERED = 16  # rows of the past; where labels come later than that, evenly spread ones
 FADES = (0.0, 0.8)  # what a row leaves of the last errors and labels, two ways to remember them
@@ -34,9 +34,9 @@ KEPT = 0.995  # what a row leaves of all sums
 TRUST_HELD = 10.0  # rows of the usual spread of g that speak for the score as it is
 TIME_HELD = 3.0  # rows of the usual error that speak against what the last rows say
 MOST_PHI = 0.98  # or rows sorted by class would never let go of a class
-DOUBT = 7.0  # what evidence must outweigh
+DOUBT = 6.5  # what evidence must outweigh
 LEAST_SHARE = 0.1  # smaller ones are 0
-MOST_VARIANCE, FEW_STEPS = 0.25, 0.01  # of a label; as much is taken to be seen before
+MOST_VARIANCE, BLOCKS = 0.25, 5.0  # of a label; blocks like the present one that show it
 NEVER = 1_000_000  # rows ago; nothing is left of what was known then
 
 
@@ -140,7 +140,7 @@ def answer_temporal(scores, ahead, temporal, out):
 
 
 @kernel
-def learn_label(k, y, f, left, weight, answers, before, x, steps, temporal):
+def learn_label(k, y, f, left, weight, answers, before, x, temporal):
     """Add a known label to the sums; ``before`` is what was known before its row."""
     sums = temporal.sums
     x[0], x[TARGET] = clipped(answers[0]) - f, y - f
@@ -151,21 +151,21 @@ def learn_label(k, y, f, left, weight, answers, before, x, steps, temporal):
             sums[i, j] += weight * x[i] * x[j]
     for i in range(2):
         step, error = clipped(answers[i + 1]) - clipped(answers[i]), y - clipped(answers[i + 1])
-        steps[i, 0] += step * error
-        steps[i, 1] += step * step
+        temporal.evidence[i, MET] += weight * step * error
+        temporal.evidence[i, OPEN] += weight * step * step
     temporal.tally[ERROR] += weight * (y - clipped(answers[2])) ** 2
 
 
 @kernel
-def weigh_steps(steps, weight, evidence):
-    """Add a row to the evidence for either step."""
+def weigh_steps(evidence):
+    """Close a block of rows: they count for or against either step."""
     for i in range(2):
-        met, spread = steps[i, 0], steps[i, 1]
-        seen = evidence[i, STEPS] + FEW_STEPS
-        variance = (evidence[i, NOISE] + MOST_VARIANCE * FEW_STEPS) / seen
-        evidence[i, RATIO] += weight * (met + 0.5 * spread) / variance
-        evidence[i, NOISE] += weight * met * met
-        evidence[i, STEPS] += weight * spread
+        ratio, noise, steps, met, spread = evidence[i]
+        few = BLOCKS * spread + TINY
+        variance = (noise + MOST_VARIANCE * few) / (steps + few)
+        evidence[i, RATIO] = ratio + (met + 0.5 * spread) / variance
+        evidence[i, NOISE], evidence[i, STEPS] = noise + met * met, steps + spread
+        evidence[i, MET] = evidence[i, OPEN] = 0.0
 
 
 @kernel
@@ -189,7 +189,7 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
     ``late``: how many rows went by since they did, -1 if they have not gone by yet.
     """
     clock, tally, past, past_ago = temporal.clock, temporal.tally, temporal.past, temporal.past_ago
-    x, steps, answers = np.zeros(TARGET + 1), np.zeros((2, 2)), np.zeros(3)
+    x, answers = np.zeros(TARGET + 1), np.zeros(3)
     delay = clock[DELAY]
     for t in range(scores.shape[0]):
         weight, part = weights[t], 1.0 - np.isnan(Y[t]).mean()
@@ -201,7 +201,6 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
         earlier = find_past(row - stride_of(delay), temporal)
         read = read_temporal(temporal)
         phi, learns = read[4], slot >= 0 and part > 0.0 and weight > 0.0
-        steps[:] = 0.0
         if learns:
             for sums in (temporal.sums, temporal.evidence):
                 sums *= KEPT**part
@@ -219,7 +218,7 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
             if not known or weight == 0.0:
                 continue
             if learns:
-                learn_label(k, y, f, left, weight, answers, past[slot], x, steps, temporal)
+                learn_label(k, y, f, left, weight, answers, past[slot], x, temporal)
                 if earlier >= 0 and past_ago[slot, k] == 1:  # what time would have said then
                     answer_label(k, s, f, 1.0, past[earlier], read, answers)
                     step = answers[2] - answers[1]
@@ -228,4 +227,6 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
             note_label(k, y, s, f, 1 + max(late, 0), phi, temporal)
             temporal.ones[k] += weight * y
             temporal.seen[k] += weight
-        weigh_steps(steps, weight, temporal.evidence)
+        if clock[ROWS] >= clock[DUE]:
+            weigh_steps(temporal.evidence)
+            clock[DUE] = clock[ROWS] + 1 + delay

@@ -51,7 +51,7 @@ class TemporalStage(Stage):
         for sums in (arrays.sums, arrays.tally):
             sums *= min(1.0, HINT / rows)
         arrays.last[:], arrays.ago[:] = 0.0, NEVER  # rows of a batch may be sorted
-        arrays.past_row[:] = arrays.clock[ROWS] = 0
+        arrays.past_row[:] = arrays.clock[:] = 0
         return out
 
     def _learn(self, scores, Y, weights, own, out):
