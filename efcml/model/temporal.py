@@ -4,7 +4,7 @@ import numpy as np
 
 from efcml.kernels import temporal as kernel
 from efcml.kernels.planes import GAIN, SPREAD, WEIGHT
-from efcml.kernels.temporal import DELAY, LEARNED_AT, NEVER, ROWS, TARGET, TIME
+from efcml.kernels.temporal import DELAY, LEARNED_AT, NEVER, TARGET, TIME
 from efcml.model.stages import Stage
 from efcml.model.tables import TEMPORAL, Temporal
 
