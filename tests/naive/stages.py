@@ -267,7 +267,7 @@ class Evidence:
 
     @property
     def share(self):
-        share = 1.0 / (1.0 + np.exp(6.5 - self.ratio))
+        share = 1.0 / (1.0 + np.exp(7.0 - self.ratio))
         return share if share >= 0.1 else 0.0
 
     def close(self):
