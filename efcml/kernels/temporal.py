@@ -157,12 +157,12 @@ def learn_label(k, y, f, left, weight, answers, before, x, temporal):
 
 
 @kernel
-def weigh_steps(evidence):
-    """Close a block of rows: they count for or against either step."""
+def weigh_steps(block, evidence):
+    """Close a block of so many rows: they count for or against either step."""
     for i in range(2):
         ratio, noise, steps, met, spread = evidence[i]
         few = BLOCKS * spread + TINY
-        variance = (noise + MOST_VARIANCE * few) / (steps + few)
+        variance = (noise + block * MOST_VARIANCE * few) / (steps + few)
         evidence[i, RATIO] = ratio + (met + 0.5 * spread) / variance
         evidence[i, NOISE], evidence[i, STEPS] = noise + met * met, steps + spread
         evidence[i, MET] = evidence[i, OPEN] = 0.0
@@ -228,5 +228,5 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
             temporal.ones[k] += weight * y
             temporal.seen[k] += weight
         if clock[ROWS] >= clock[DUE]:
-            weigh_steps(temporal.evidence)
+            weigh_steps(1 + delay, temporal.evidence)
             clock[DUE] = clock[ROWS] + 1 + delay

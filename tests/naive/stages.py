@@ -223,7 +223,7 @@ class NaiveTemporal:
             self.seen = self.seen + weight * known
         if len(self.past) >= self.due:
             for evidence in self.evidence:
-                evidence.close()
+                evidence.close(1 + self.delay)
             self.due = len(self.past) + 1 + self.delay
         return out
 
@@ -270,12 +270,12 @@ class Evidence:
         share = 1.0 / (1.0 + np.exp(7.0 - self.ratio))
         return share if share >= 0.1 else 0.0
 
-    def close(self):
+    def close(self, block):
         """Gaussian errors of the variance that was seen along the steps so far."""
         y, one, other, weight = np.array(self.new).reshape(-1, 4).T
         spread = weight @ (other - one) ** 2
         few = 5.0 * spread + 1e-9
-        variance = (self.noise + 0.25 * few) / (self.steps + few)
+        variance = (self.noise + block * 0.25 * few) / (self.steps + few)
         self.ratio += weight @ ((y - one) ** 2 - (y - other) ** 2) / (2.0 * variance)
         self.noise += (weight @ ((other - one) * (y - other))) ** 2
         self.steps, self.new = self.steps + spread, []
