@@ -370,8 +370,9 @@ class Naive:
         novel = np.sqrt(distances[i]) > radius / (1 - 1 / (rules.support[i] + 1)) ** 4
         found, r = [0.0], np.append(rows[0], 1.0)
         for i in np.flatnonzero(psi >= rules.settings.activation_floor):
-            least = np.argmin(np.diagonal(rules.label_sums[i, 0]))
-            P = whole(rules.P[i, 0, rules.arrays.group[least]].copy())
+            G, delta = whole(rules.G[i, 0].copy()), rules.Delta[i, 0, 0]
+            share = (rules.seen[i, 0].min() + delta) / (G[-1, -1] + delta)
+            P = np.linalg.inv(share * (G + np.diag(rules.Delta[i, 0])))
             new = np.linalg.inv(np.linalg.inv(P) + psi[i] * np.outer(r, r))
             found.append(1.0 - np.trace(new[:p, :p]) / np.trace(P[:p, :p]))
         return novel, max(found)

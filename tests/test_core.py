@@ -159,7 +159,10 @@ def test_a_weight_of_two_is_the_row_twice_for_a_plain_rule(rng):
 
 @pytest.mark.parametrize("known", [1.0, 0.7])
 def test_a_stream_ends_where_a_batch_does(rng, known):
-    """With one rule, nothing forgotten and no steps, order does not matter to the planes."""
+    """With one rule, nothing forgotten and no steps, order does not matter to the planes.
+
+    Where labels are unknown it does a little, since they share P.
+    """
     X, Y = random_rows(rng, 120, 3, 2, known)
     learner = unscaled_learner(3, 2, max_rules=1, correlation="none").learn(X, Y)
     rules, R = learner.rules, np.insert(X, 3, 1.0, axis=1)
@@ -170,7 +173,7 @@ def test_a_stream_ends_where_a_batch_does(rng, known):
         there = ~np.isnan(Y[:, c])
         H = R[there].T @ R[there] + np.diag([1.0, 1.0, 1.0, 0.01])
         expected = np.linalg.solve(H, R[there].T @ Y[there, c])
-        assert_allclose(rules.W[0, 0, c], expected, atol=1e-9)
+        assert_allclose(rules.W[0, 0, c], expected, atol=1e-9 if known == 1.0 else 0.05)
 
 
 @pytest.mark.parametrize("forgetting", [1.0, 0.99, "auto"])
@@ -182,10 +185,10 @@ def test_inverses_stay_inverses(rng, forgetting):
     learner.learn(X, Y)
     rules = learner.rules
     assert rules.n_rules > 2
-    for i, m, g in np.ndindex(*rules.G.shape[:3]):
-        P, G = whole(rules.P[i, m, g].copy()), whole(rules.G[i, m, g].copy())
-        assert np.abs(P @ (G + np.diag(rules.Delta[i, m, g])) - np.eye(4)).max() < 1e-7
-        assert (rules.Delta[i, m, g] >= 0.49 * reshape.precision(1.0, 3)).all()
+    for i, m in np.ndindex(*rules.G.shape[:2]):
+        P, G = whole(rules.P[i, m].copy()), whole(rules.G[i, m].copy())
+        assert np.abs(P @ (G + np.diag(rules.Delta[i, m])) - np.eye(4)).max() < 1e-7
+        assert (rules.Delta[i, m] >= 0.49 * reshape.precision(1.0, 3)).all()
     for joint, log_det in zip(rules.joint, rules.log_det, strict=True):
         assert_allclose(-np.linalg.slogdet(whole(joint.copy()))[1], log_det, atol=1e-6)
 
@@ -204,7 +207,7 @@ def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
     numbers = {n: float(getattr(rules, n)[0]) for n in ("support", "prior_share", "weight", "use")}
     axes = rules.features.axes
     reshape.split(rules.arrays, 0, 1, rules.S_0, direction, axes)
-    G, B = rules.arrays.G[:2, 0, 0], rules.arrays.B[:2, 0]
+    G, B = rules.arrays.G[:2, 0], rules.arrays.B[:2, 0]
     for half in range(2):
         assert np.linalg.eigvalsh(whole(G[half].copy()))[0] > 0.0  # sums that rows could have
     means = B[:, :, -1] / G[:, -1, -1][:, None]
@@ -223,7 +226,7 @@ def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
 
 def test_a_prior_that_rounding_took_is_raised(rng):
     rules = unscaled_learner(2, 2, max_rules=1).learn(*random_rows(rng, 30, 2, 2)).rules.arrays
-    rules.G[0, 0, 0] = np.outer([1e9, 2e9, 1.0], [1e9, 2e9, 1.0])
+    rules.G[0, 0] = np.outer([1e9, 2e9, 1.0], [1e9, 2e9, 1.0])
     prior = np.full(3, 1e-9)
     rules.Delta[0] = prior
     reshape.settle(rules, 0, prior)
@@ -236,7 +239,7 @@ def test_ill_conditioned_rows_get_a_ridge(rng):
     X = np.column_stack([X, X[:, 0]])
     params = make_params(prior=1e-9, max_rules=1, correlation="none")
     learner = Learner(params, 3, 1).fit(X * 1e3, Y)
-    H = learner.rules.G[0, 0, 0] + np.diag(learner.rules.Delta[0, 0, 0])
+    H = learner.rules.G[0, 0] + np.diag(learner.rules.Delta[0, 0])
     values = np.linalg.eigvalsh(H)
     assert values[-1] <= 1.01 * fit_module.WORST_CONDITION * values[0]
     assert np.isfinite(learner.score(X)).all()
@@ -273,20 +276,19 @@ def test_silent_rules_are_not_merged_with_whatever_is_near(rng):
     assert uids <= set(learner.rules.uid.tolist())
 
 
-def test_one_unknown_label_makes_two_groups(rng):
-    """It made a group of every label, and memory grew with their number."""
-    X, Y = random_rows(rng, 60, 3, 8)
-    Y[40, 2] = np.nan
-    learner = unscaled_learner(3, 8, correlation="none").learn(X[:40], Y[:40])
-    assert learner.rules.G.shape[2] == 1
-    learner.learn(X[40:], Y[40:])
-    assert learner.rules.G.shape[2] == 2
-    alone = learner.rules.arrays.group == learner.rules.arrays.group[2]
-    assert alone.tolist() == [c == 2 for c in range(8)]
-    fitted = Learner(make_params(), 3, 8).fit(X, Y)
-    assert fitted.rules.G.shape[2] == 2
-    Y[50, [2, 5]] = np.nan
-    assert Learner(make_params(), 3, 8).fit(X, Y).rules.G.shape[2] == 3
+def test_a_label_that_comes_to_be_known_is_learned_from_then_on(rng):
+    """All labels of a rule share P, which by then hardly moves any plane."""
+    n = 2000 if COMPILED else 300
+    X = rng.normal(size=(n, 3))
+    Y = (X @ rng.normal(size=(3, 3)) > 0.0).astype(float)
+    there = Y.copy()
+    there[: n // 2, 2] = np.nan
+    errors = []
+    for known in (Y, there):
+        learner = Learner(Params(cases=0, time=False, max_rules=1, forgetting=1.0, prior=1.0), 3, 3)
+        learner.fit(X[:30], known[:30]).learn(X[30:], known[30:])
+        errors.append(np.abs(learner.score(X)[:, 2] - Y[:, 2]).mean())
+    assert errors[1] < 1.05 * errors[0]
 
 
 def test_to_read_an_array_of_the_rules_copies_nothing(rng):
@@ -471,9 +473,8 @@ def test_printed_formulas_are_stopped_and_told_of_once(rng, batch):
 
 
 def test_an_update_that_loses_digits_asks_for_a_new_inverse():
-    row, heights, group = np.array([1e6, 1.0]), np.zeros(1), np.zeros(1, np.int64)
-    P, W, v = np.eye(2)[None].copy(), np.zeros((1, 2)), np.zeros(2)
-    given = np.ones(1), np.full(1, True), 1.0, 1.0, heights, group, P, W, v
+    row, heights = np.array([1e6, 1.0]), np.zeros(1)
+    given = np.ones(1), 1.0, 1.0, heights, np.eye(2), np.zeros((1, 2)), np.zeros(2)
     assert learn_planes(row, *given)
     assert not learn_planes(np.array([0.5, 1.0]), *given)
 

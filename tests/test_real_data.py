@@ -59,9 +59,9 @@ def test_a_long_stream_that_drifts_leaves_a_learner_as_good_and_as_small():
         assert np.isfinite(trace.scores).all()
         assert trace.rules.max() <= 8
         rules = learner.rules
-        for i, m, g in np.ndindex(*rules.G.shape[:3]):
-            P, G = whole(rules.P[i, m, g].copy()), whole(rules.G[i, m, g].copy())
-            error = P @ (G + np.diag(rules.Delta[i, m, g])) - np.eye(p + 1)
+        for i, m in np.ndindex(*rules.G.shape[:2]):
+            P, G = whole(rules.P[i, m].copy()), whole(rules.G[i, m].copy())
+            error = P @ (G + np.diag(rules.Delta[i, m])) - np.eye(p + 1)
             assert np.abs(error).max() < 1e-6
     assert min(right[1:]) > right[0] - 0.05
     assert right[-1] > 0.75

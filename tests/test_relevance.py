@@ -186,13 +186,11 @@ def test_what_is_narrowed_keeps_what_it_knows_of_the_rest(rng):
         assert_allclose(np.linalg.inv(whole(rules.joint[i].copy())), S[i][np.ix_(q, q)], rtol=1e-8)
         assert_allclose(rules.center[i], old.center[i, q])
         d = np.array([0, 2, 3, 5])
-        G = whole(old.G[i, 0, 0].copy())[np.ix_(d, d)]
-        Delta, B = old.Delta[i, 0, 0, d], old.B[i, 0][:, d]
+        G = whole(old.G[i, 0].copy())[np.ix_(d, d)]
+        Delta, B = old.Delta[i, 0, d], old.B[i, 0][:, d]
         target = B + Delta * old.W_0[i, 0][:, d]
         assert_allclose(rules.W[i, 0], np.linalg.solve(G + np.diag(Delta), target.T).T, atol=1e-8)
-        assert_allclose(
-            whole(rules.P[i, 0, 0].copy()), np.linalg.inv(G + np.diag(Delta)), atol=1e-9
-        )
+        assert_allclose(whole(rules.P[i, 0].copy()), np.linalg.inv(G + np.diag(Delta)), atol=1e-9)
     m = narrow.n_cases
     at = [np.flatnonzero((rows[:, kept] == row).all(axis=1))[0] for row in narrow.arrays.rows[:m]]
     new = narrow.similarity_unclipped(narrow.arrays.rows[:m]) @ narrow.arrays.weights[:m]

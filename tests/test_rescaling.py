@@ -144,8 +144,8 @@ def test_the_state_is_that_of_re_expressed_rows(rng, forgetting):
     assert_allclose(one.B, two.B, rtol=1e-7, atol=1e-7)
     assert_allclose(one.log_det, two.log_det, atol=1e-6)
     assert_allclose(one.W, two.W, rtol=1e-3, atol=1e-3)
-    G, P = (whole(array[0, 0, 0].copy()) for array in (one.G, one.P))
-    assert np.abs(P @ (G + np.diag(one.Delta[0, 0, 0])) - np.eye(4)).max() < 1e-6
+    G, P = (whole(array[0, 0].copy()) for array in (one.G, one.P))
+    assert np.abs(P @ (G + np.diag(one.Delta[0, 0])) - np.eye(4)).max() < 1e-6
 
 
 def test_of_an_unknown_feature_nothing_is_left(rng):
@@ -154,7 +154,7 @@ def test_of_an_unknown_feature_nothing_is_left(rng):
     learner.rules.change_units(change)
     rules = learner.rules
     assert not rules.W[:, :, :, 1].any() and not rules.center[:, 1].any()
-    assert not rules.G[:, :, :, 1].any() and not rules.B[:, :, :, 1].any()
+    assert not rules.G[:, :, 1].any() and not rules.B[:, :, :, 1].any()
     for joint in rules.joint:
         S = np.linalg.inv(whole(joint.copy()))
         assert_allclose(S[1], np.eye(5)[1] * rules.S_0[1], atol=1e-9)

@@ -126,12 +126,11 @@ def test_a_birth_test_of_ones_own_is_asked_for_every_row(how):
 
 
 @njit
-def normalised_lms(row, y, known, weight, keep, heights, group, P, W, v):
+def normalised_lms(row, y, weight, keep, heights, P, W, v):
     """W <- W + mu Psi (y - r'W) r / (1 + r'r)."""
     length = 1.0 + row @ row
     for c in range(y.shape[0]):
-        if known[c]:
-            W[c] += 0.5 * weight * (y[c] - heights[c]) / length * row
+        W[c] += 0.5 * weight * (y[c] - heights[c]) / length * row
     return False
 
 
@@ -144,7 +143,7 @@ def test_an_update_of_ones_own_is_all_that_moves_planes(how):
         W += 0.5 * np.outer(y - W @ r, r) / (1.0 + r @ r)
     assert_allclose(learner.rules.W[0, 0], W, atol=1e-12)
     G, R = (
-        whole(learner.rules.G[0, 0, 0].copy()),
+        whole(learner.rules.G[0, 0].copy()),
         np.insert(np.clip(X, -6.0, 6.0)[1:], 2, 1.0, axis=1),
     )
     assert_allclose(G, R.T @ R, atol=1e-9)  # sums are kept for it
@@ -266,7 +265,7 @@ def test_mistakes_are_said_at_once():
 
 
 @njit
-def frozen(row, y, known, weight, keep, heights, group, P, W, v):
+def frozen(row, y, weight, keep, heights, P, W, v):
     return False
 
 

@@ -54,11 +54,11 @@ def assert_same_rules(rules, twin):
         assert_allclose(rules.label_sums[i], rule.labels, **near)
         assert_allclose(rules.planes[i], rule.planes, **near)
         for m, memory in enumerate(rule.memories):
-            for c, g in enumerate(rules.arrays.group):
-                G, P = (whole(a[i, m, g].copy()) for a in (rules.G, rules.P))
-                assert_allclose(G, memory.G[c], **near)
-                assert_allclose(P, memory.P(c), rtol=1e-6, atol=1e-9)
-                assert_allclose(rules.Delta[i, m, g], memory.Delta[c], **near)
+            G, P = (whole(a[i, m].copy()) for a in (rules.G, rules.P))
+            assert_allclose(G, memory.G, **near)
+            assert_allclose(P, memory.P, rtol=1e-6, atol=1e-9)
+            assert_allclose(rules.Delta[i, m], memory.Delta, **near)
+            assert_allclose(rules.seen[i, m], memory.seen, **near)
             assert_allclose(rules.B[i, m], memory.B, **near)
             assert_allclose(rules.W[i, m], memory.W, **near)
             assert_allclose(rules.W_0[i, m], memory.W_0, **near)
@@ -239,7 +239,7 @@ def test_the_least_of_the_objective(rng, mode):
     memory.solve()
     ones = np.ones((4, 4)) * Y[:, :, None].sum(axis=0)
     penalty = penalty_of(np.stack([np.full((4, 4), 40.0), ones, Y.T @ Y]), mode)
-    arguments = memory.G[:1], memory.B, memory.Delta[:1], memory.W_0, [np.arange(4)], params
+    arguments = memory.G, memory.B, memory.Delta, memory.W_0, params
     found = fit_module.minimise(*arguments, penalty, memory.W)
     best = minimise(memory, penalty, 1.0, 2.0)
     assert_allclose(found, best, atol=1e-6)

@@ -69,17 +69,16 @@ class Row:
     def instability(self) -> float:
         """The largest share that learning it would take from P of a rule that is active.
 
-        That is of the trace over the slopes, in closed form and without forgetting. Where labels
-        have a P of their own, a rule counts by those that it has learned least: every row takes
-        something away from P, so that theirs has most left.
+        That is of the trace over the slopes, in closed form and without forgetting, of the label
+        that the rule knows least of: its P would be larger by ``1/a`` (`planes.count_known`).
         """
         rules, psi, most = self.learner.rules, self.psi, 0.0
         r = np.append(rules.features.take(self.x[None])[0], 1.0)
         for i in np.flatnonzero(psi >= rules.settings.activation_floor):
-            least = np.diagonal(rules.label_sums[i, 0]).argmin()
-            P = whole(rules.P[i, SLOW, rules.arrays.group[least]].copy())
+            P, prior = whole(rules.P[i, SLOW].copy()), rules.Delta[i, SLOW, 0]
             v = P @ r
-            rest = (1.0 + psi[i] * (r @ v)) * np.trace(P[:-1, :-1])
+            a = (rules.seen[i, SLOW].min() + prior) / (rules.G[i, SLOW, -1, -1] + prior)
+            rest = (a + psi[i] * (r @ v)) * np.trace(P[:-1, :-1])
             most = max(most, psi[i] * (v[:-1] @ v[:-1]) / rest) if rest > 0.0 else most
         return float(most)
 

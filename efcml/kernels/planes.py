@@ -1,7 +1,7 @@
 """Planes of the rules: what they say, how they learn, slow and fast memory, label sums.
 
-W, B and W_0 are (labels, d), intercept last. A *group* of labels shares P, G and Delta: labels that
-have been known in the same rows so far. ``group`` (K,) names the group of every label.
+W, B and W_0 are (labels, d), intercept last. All labels of a rule share P, G and Delta; where some
+are unknown, `count_known` says what a row tells of each.
 """
 
 from efcml._jit import driver, kernel, leaf
@@ -15,6 +15,7 @@ LEVEL = 10.0  # rows of the means of the last errors
 FAST_KEPT = 0.97  # of the fast memory after a row that the rule learns alone
 WINDOW = 0.98  # likewise, of a trial
 HELD = 5.0  # squared errors of a row that speak against the fast memory
+ALL_KNOWN = 1.0 - 1e-9  # a larger share is rounding
 MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
 PAIRS, ONES, BOTH = 0, 1, 2  # label sums over rows that know c and k: weight, y_c, y_c y_k
 DRIFTS, CALM = 0.5, 0.25  # share from which on a rule drifts, and below which it has ended
@@ -131,54 +132,62 @@ def note_drift(fact, share):
 # Learning
 
 
+@kernel
+def count_known(row, y, known, weight, keep, heights, P, most, prior, seen, v, told):
+    """Write what the labels of a row count as, and count the known ones in ``seen`` (K,).
+
+    Had a label a Hessian of its own, it would be about the share ``a = (seen + prior) / (G_dd +
+    prior)`` of that of all rows. So an unknown label counts as what the plane says, which moves
+    nothing, and the error of a known one as more, the rarer it is: as the step it would take alone,
+
+        y - h  becomes  (y - h) (l + Psi q) / (l a + Psi q),   q = r'P r
+    """
+    q, d = -1.0, row.shape[0]
+    for c in range(y.shape[0]):
+        share = (seen[c] + prior) / (most + prior)
+        told[c] = y[c] if known[c] else heights[c]
+        if known[c]:
+            seen[c] = keep * seen[c] + weight
+            if share < ALL_KNOWN:
+                if q < 0.0:
+                    multiply(P, d, row, v)
+                    q = max(0.0, weight * dot(row, v, d))
+                told[c] = heights[c] + (y[c] - heights[c]) * (keep + q) / (keep * share + q)
+
+
 @driver
-def learn_planes(row, y, known, weight, keep, heights, group, P, W, v):
+def learn_planes(row, y, weight, keep, heights, P, W, v):
     """Learn a row by recursive fuzzily weighted least squares (eq. 9 to 11).
 
-    With the weight Psi and ``l = forgetting^Psi``, for every group of labels that is known:
+    With the weight Psi and ``l = forgetting^Psi``:
 
         g = Psi P r / (l + Psi r'P r),  W <- W + g (y - r'W),  P <- (P - g r'P) / l
 
     ``heights`` are r'W, ``v`` is a workspace. Returns whether P is to be derived anew from the
     sums, which others keep. Another update takes the same arguments.
     """
-    groups, d, lost = P.shape[0], row.shape[0], False
-    for g in range(groups):
-        gain = 0.0
-        for c in range(y.shape[0]):
-            if group[c] != g or not known[c]:
-                continue
-            if gain == 0.0:  # once for all labels of the group
-                multiply(P[g], d, row, v)
-                gain = weight / (keep + weight * dot(row, v, d))
-                add_outer(P[g], d, 1.0 / keep, -gain / keep, v)
-                lost = lost or weight > MOST_SHRINK * keep * gain
-            step = gain * (y[c] - heights[c])
-            for i in range(d):
-                W[c, i] += step * v[i]
-    return lost
+    d = row.shape[0]
+    multiply(P, d, row, v)
+    gain = weight / (keep + weight * dot(row, v, d))
+    add_outer(P, d, 1.0 / keep, -gain / keep, v)
+    for c in range(y.shape[0]):
+        step = gain * (y[c] - heights[c])
+        for i in range(d):
+            W[c, i] += step * v[i]
+    return weight > MOST_SHRINK * keep * gain
 
 
 @kernel
-def add_sums(row, y, known, weight, keep, group, G, Delta, B):
-    """Add a row to ``G <- l G + Psi r r'``, ``B <- l B + Psi y r``; forget of ``Delta <- l Delta``.
-
-    Groups that the row does not know stay as they are.
-    """
+def add_sums(row, y, weight, keep, G, Delta, B):
+    """Add a row: ``G <- l G + Psi r r'``, ``B <- l B + Psi y r``, ``Delta <- l Delta``."""
     d = row.shape[0]
-    for g in range(G.shape[0]):
-        counted = False
-        for c in range(y.shape[0]):
-            if group[c] != g or not known[c]:
-                continue
-            if not counted:
-                counted = True
-                add_outer(G[g], d, keep, weight, row)
-                for i in range(d):
-                    Delta[g, i] *= keep
-            push = weight * y[c]
-            for i in range(d):
-                B[c, i] = keep * B[c, i] + push * row[i]
+    add_outer(G, d, keep, weight, row)
+    for i in range(d):
+        Delta[i] *= keep
+    for c in range(y.shape[0]):
+        push = weight * y[c]
+        for i in range(d):
+            B[c, i] = keep * B[c, i] + push * row[i]
 
 
 @kernel

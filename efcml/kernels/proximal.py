@@ -39,7 +39,7 @@ def mix_planes(penalty, W, MW):
 
 
 @driver
-def step_planes(known, group, G, Delta, B, W_0, penalty, top, alpha, beta, exact, W, D, MW):
+def step_planes(known, G, Delta, B, W_0, penalty, top, alpha, beta, exact, W, D, MW):
     """Take one step: length 1/L, then soft threshold alpha/L. Returns the largest ``|W|``.
 
         D = (G + Delta) W - (B + Delta W_0),  W <- soft(W - (D + beta M W_s) / L, alpha / L)
@@ -47,22 +47,21 @@ def step_planes(known, group, G, Delta, B, W_0, penalty, top, alpha, beta, exact
     L bounds the curvature; not ``exact``, it is the printed square root, and steps run away.
     Planes of labels that are not known stay.
     """
-    slopes, groups, largest = W.shape[1] - 1, G.shape[0], 0.0
+    slopes, largest = W.shape[1] - 1, 0.0
     if beta > 0.0:
         mix_planes(penalty, W, MW)
-    for g in range(groups):
-        bound = largest_row(G[g], Delta[g], D[0]) + beta * top
-        length = 1.0 / (bound if exact else np.sqrt(bound))
-        for c in range(W.shape[0]):
-            if group[c] != g or not known[c]:
-                continue
-            multiply(G[g], slopes + 1, W[c], D[c])
-            for i in range(slopes + 1):
-                D[c, i] += Delta[g, i] * (W[c, i] - W_0[c, i]) - B[c, i]
-            for i in range(slopes):
-                target = W[c, i] - length * (D[c, i] + beta * MW[c, i])
-                W[c, i] = max(target - alpha * length, 0.0) + min(target + alpha * length, 0.0)
-                if not abs(W[c, i]) <= largest:
-                    largest = abs(W[c, i]) if abs(W[c, i]) > largest else np.inf  # NaN
-            W[c, slopes] -= length * D[c, slopes]
+    bound = largest_row(G, Delta, D[0]) + beta * top
+    length = 1.0 / (bound if exact else np.sqrt(bound))
+    for c in range(W.shape[0]):
+        if not known[c]:
+            continue
+        multiply(G, slopes + 1, W[c], D[c])
+        for i in range(slopes + 1):
+            D[c, i] += Delta[i] * (W[c, i] - W_0[c, i]) - B[c, i]
+        for i in range(slopes):
+            target = W[c, i] - length * (D[c, i] + beta * MW[c, i])
+            W[c, i] = max(target - alpha * length, 0.0) + min(target + alpha * length, 0.0)
+            if not abs(W[c, i]) <= largest:
+                largest = abs(W[c, i]) if abs(W[c, i]) > largest else np.inf  # NaN
+        W[c, slopes] -= length * D[c, slopes]
     return largest

@@ -1,7 +1,7 @@
 """The driver of the rules: rows one after the other, until done or until Python must act.
 
-An event comes *before* the row has changed anything (birth, label groups) or *after* it is
-complete, so any split of a stream into calls gives the same bits.
+An event comes *before* the row has changed anything (birth) or *after* it is complete, so any split
+of a stream into calls gives the same bits.
 """
 
 from functools import cache
@@ -28,6 +28,7 @@ from efcml.kernels.planes import (
     WINDOW,
     add_sums,
     answer,
+    count_known,
     count_labels,
     count_trial,
     learn_planes,
@@ -36,7 +37,7 @@ from efcml.kernels.planes import (
 )
 from efcml.kernels.proximal import step_planes
 
-DONE, BIRTH, GROUPS, MERGE, SPLIT, IDLE, UPKEEP, DIVERGED = range(8)  # events
+DONE, BIRTH, MERGE, SPLIT, IDLE, UPKEEP, DIVERGED = range(7)  # events
 ROWS, RENEWAL = 0, 1  # entries of `clock`: rows learned; rows at which planes are shared anew
 RENEW_PENALTY = 0.1  # M is derived anew when this share of the rule's weight is new
 DERIVE_EVERY = 256  # updates, after which P is derived anew: rounding adds up
@@ -50,16 +51,6 @@ def blend(psi, answers, n_rules, scores):
         scores[c] = 0.0
         for i in range(n_rules):
             scores[c] += psi[i] * answers[i, c]
-
-
-@kernel
-def mixes_groups(known, group):
-    """Tell whether labels of one group are partly known."""
-    for c in range(known.shape[0]):
-        for k in range(c):
-            if group[c] == group[k] and known[c] != known[k]:
-                return True
-    return False
 
 
 @kernel
@@ -115,15 +106,11 @@ def forget_by(shares, n_rules, follows, forgetting, left):
 
 @kernel
 def choose_winner(
-    z, distances, known, n_known, n_rules, center, joint, facts, group, product_space, density,
-    vigilance, e,
+    z, distances, K, n_known, n_rules, center, joint, facts, product_space, density, vigilance, e,
 ):  # fmt: skip
     """Return what must happen before a row can be learned, DONE if nothing, and its winner."""
-    K = known.shape[0]
     if n_rules == 0:
         return BIRTH, -1
-    if n_known < K and mixes_groups(known, group):
-        return GROUPS, -1
     whole = product_space and n_known == K
     winner, distance = find_winner(z, distances, n_rules, center, joint, facts, whole, density, e)
     dimension = float(z.shape[0] if whole else z.shape[0] - K)
@@ -159,20 +146,21 @@ def hear(y, known, psi, heights, n_rules, level, echo, work):
 
 @kernel
 def learn_memories(
-    row, y, known, w, left, least_prior, group, stale, heights, P, G, Delta, B, W, v
-):
+    row, y, known, w, left, s, stale, heights, seen, P, G, Delta, B, W, v, told
+):  # fmt: skip
     """Let all memories of a rule learn a row with weight w; ``left`` is kept of the slow one.
 
     Where forgetting leaves too little of the prior, P is to be derived anew.
     """
     for m in range(W.shape[0]):
-        keep = (left if m == SLOW else FAST_KEPT) ** w
+        keep, most = (left if m == SLOW else FAST_KEPT) ** w, G[m, -1, -1]
         stale[m] += 1
-        lost = learn_planes(row, y, known, w, keep, heights[m], group, P[m], W[m], v)
-        add_sums(row, y, known, w, keep, group, G[m], Delta[m], B[m])
-        for g in range(P.shape[1]):
-            lost = lost or Delta[m, g, 0] < least_prior
-        if lost:
+        count_known(
+            row, y, known, w, keep, heights[m], P[m], most, Delta[m, 0], seen[m], v, told
+        )  # fmt: skip
+        lost = learn_planes(row, told, w, keep, heights[m], P[m], W[m], v)
+        add_sums(row, told, w, keep, G[m], Delta[m], B[m])
+        if lost or Delta[m, 0] < s.least_prior:
             stale[m] = DERIVE_EVERY
 
 
@@ -213,7 +201,7 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
     answered, and what each row leaves of those before.
     """
     facts, center, joint, marginal, tested, P, G, Delta, B, W, W_0, stale = rules[:12]
-    trial, label_sums, penalty, group, clock, level, echo = rules[12:]
+    trial, label_sums, penalty, seen, clock, level, echo = rules[12:]
     n, a, (R, M, K, d) = X.shape[0], s.axes.shape[0], W.shape
     work, by_rule, by_label = np.zeros((4, d + K)), np.zeros((4, R)), np.zeros((4, K))
     z, e, v, u = work[0, : a + K], work[1], work[2], work[3]
@@ -234,8 +222,8 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
         winner = newborn
         if not resumed:
             event, winner = choose_winner(
-                z, distances, known, n_known, n_rules, center, joint, facts, group, s.product_space,
-                s.density, s.vigilance, e,
+                z, distances, K, n_known, n_rules, center, joint, facts, s.product_space, s.density,
+                s.vigilance, e,
             )  # fmt: skip
             if event != DONE:
                 return event, t, winner, -1
@@ -262,15 +250,15 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
                     y, known, w, shares[i], heights[i], by_label[2:], fact, trial[i], by_label
                 )  # fmt: skip
             learn_memories(
-                row, y, known, w, left[i], s.least_prior, group, stale[i], heights[i], P[i], G[i],
-                Delta[i], B[i], W[i], v,
+                row, y, known, w, left[i], s, stale[i], heights[i], seen[i], P[i], G[i], Delta[i],
+                B[i], W[i], v, by_label[0],
             )  # fmt: skip
             count_weight(fact, w, left[i] ** w)
             count_labels(y, known, w, left[i] ** w, label_sums[i])
             if s.corrects and fact.stopped == 0 and fact.unstepped >= s.step_interval:
                 fact.unstepped = 0.0
                 largest = step_planes(
-                    known, group, G[i, SLOW], Delta[i, SLOW], B[i, SLOW], W_0[i, SLOW], penalty[i],
+                    known, G[i, SLOW], Delta[i, SLOW], B[i, SLOW], W_0[i, SLOW], penalty[i],
                     fact.penalty_top, s.alpha, s.beta, s.exact_length, W[i, SLOW], D, MW,
                 )  # fmt: skip
                 diverged = i if largest > MOST_WEIGHT else diverged

@@ -9,17 +9,18 @@ from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model.reshape import (
     derive,
     flat_planes,
-    labels_by_group,
     precision,
     renew_penalty,
     solve_planes,
 )
+from efcml.support.statistics import label_means
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 FOLDS = 5
 HALVES = slice(0, None, 2), slice(1, None, 2)  # of the folds: rules are formed without one of them
 HELD_OUT = 5  # folds of held-out scores
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
+MOST_GROUPS = 16  # of labels that the prior is chosen by; of more, unknown labels are their mean
 COARSE, FINE = 0.3, 0.2  # shares of all rows at which rules are split, if nothing is given
 REGIONS_PAY = 0.03  # less error than one plane for all rows: then the finer rules are taken
 SORTED = 3.0  # times the variance by chance that label means of contiguous folds may have
@@ -36,7 +37,10 @@ class Prior(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows ``r = [x, 1]``, labels, weights, and groups of labels known in the same rows."""
+    """Rows ``r = [x, 1]``, labels, weights, and groups of labels known in the same rows.
+
+    Labels of a group have G in common; so every label is solved for by the rows that know it.
+    """
 
     R: np.ndarray
     Y: np.ndarray
@@ -70,11 +74,20 @@ class Batch(NamedTuple):
 
 def base_planes(G, B, prior, groups):
     """Return flat planes, or those of all rows, from the sums over all rows."""
-    flat = flat_planes(G, B, groups)
+    flat = np.empty_like(B)
+    for g, labels in enumerate(groups):
+        flat[labels] = flat_planes(G[g], B[labels])
     if prior.shared is None:
         return flat
-    Delta = np.tile(precision(prior.shared, G.shape[-1] - 1), (len(G), 1))
-    return solve_planes(G, B, Delta, flat, groups)
+    return solve_groups(G, B, precision(prior.shared, G.shape[-1] - 1), flat, groups)
+
+
+def solve_groups(G, B, Delta, W_0, groups):
+    """Do `solve_planes` for every group of labels, G (groups, d, d)."""
+    W = np.empty_like(W_0)
+    for g, labels in enumerate(groups):
+        W[labels] = solve_planes(G[g], B[labels], Delta, W_0[labels])
+    return W
 
 
 # The prior, by cross-validation of the rule model itself
@@ -120,11 +133,13 @@ def choose_prior(form_rules, X, Y, weights, params):
     X, Y, weights = X[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
     if len(X) < 4 or (given != "auto" and len(shares) == 1):
         return Prior(1.0 if given == "auto" else float(given)), shares[-1]
-    R = np.column_stack([X, np.ones(len(X))])
+    R, taught = np.column_stack([X, np.ones(len(X))]), Y
+    if len(np.unique(np.isnan(Y), axis=1).T) > MOST_GROUPS:
+        taught = np.where(np.isnan(Y), label_means(Y, weights), Y)
     kinds, one = [], 0.0
     for folds in folds_of(Y):
         rests = [np.delete(np.arange(len(X)), out) for out in folds]
-        batches = [Batch.of(X[rest], Y[rest], weights[rest]) for rest in rests]
+        batches = [Batch.of(X[rest], taught[rest], weights[rest]) for rest in rests]
         kinds.append(list(zip(folds, rests, batches, strict=True)))
         one += np.log(sum(losses_of_one_plane(b, R[out], Y[out]) for out, _, b in kinds[-1]))
     shared = STRENGTHS[int(np.argmin(one))]
@@ -165,8 +180,8 @@ def losses_of_rules(shared, batch, psi, R_new, Y_new, psi_new):
             continue
         G, B = batch.sums(psi[:, i])
         for found, strength in zip(scores, STRENGTHS, strict=True):
-            Delta = np.tile(precision(strength, R_new.shape[1] - 1), (len(G), 1))
-            W = solve_planes(G, np.tile(B, (2, 1)), Delta, bases, groups)
+            Delta = precision(strength, R_new.shape[1] - 1)
+            W = solve_groups(G, np.tile(B, (2, 1)), Delta, bases, groups)
             found[near] += psi_new[near, i, None] * (R_new[near] @ W.T)
     wrong = np.nansum((scores - np.tile(Y_new, (1, 2))) ** 2, axis=1)
     return np.stack([wrong[:, :K].sum(axis=1), wrong[:, K:].sum(axis=1)]) + 1e-300
@@ -184,36 +199,33 @@ def ridge_needed(H):
 def fit_planes(rules, n_rules, X, Y, psi, prior, params):
     """Fill sums and planes of all rules in all memories from weighted rows (Algorithm 1).
 
-    Returns the rules whose optimiser ran away, which only the printed formulas do.
+    An unknown label counts as what the planes of the known ones say, as in the stream. Returns the
+    rules whose optimiser ran away, which only the printed formulas do.
     """
-    groups = labels_by_group(rules)
-    batch = Batch.of(X, Y, psi.sum(axis=1))._replace(groups=groups)
-    known = ~np.isnan(Y)
-    ones, used = np.where(known, Y, 0.0), slice(0, n_rules)
+    batch, known = Batch.of(X, Y, psi.sum(axis=1)), ~np.isnan(Y)
+    ones, W_0, ran_away = np.where(known, Y, 0.0), batch.base(prior), []
+    rules.W_0[:n_rules] = W_0
     for i in range(n_rules):
         w = psi[:, i, None]
-        rules.G[i], rules.B[i] = batch.sums(psi[:, i])
+        G, B = batch.sums(psi[:, i])
+        whole = G[0] if len(G) == 1 else batch.R.T @ (w * batch.R)
+        Delta = precision(prior.strength, X.shape[1])
+        Delta += ridge_needed(whole + np.diag(Delta))
+        W = solve_groups(G, B, Delta, W_0, batch.groups)
+        for g, labels in enumerate(batch.groups):
+            B[labels] += W[labels] @ (whole - G[g])
+        rules.G[i], rules.B[i], rules.Delta[i], rules.W[i] = whole, B, Delta, W
+        rules.seen[i] = psi[:, i] @ known
         rules.facts["weight"][i] = rules.facts["use"][i] = psi[:, i].sum()
         pairs = (known * w).T @ known, (ones * w).T @ known, (ones * w).T @ ones
         rules.label_sums[i] = np.stack(pairs)
-    Delta = precision(prior.strength, X.shape[1])
-    rules.Delta[used] = Delta
-    G, B = rules.G[used, SLOW].sum(axis=0), rules.B[used, SLOW].sum(axis=0)
-    rules.W_0[used] = base_planes(G, B, prior, groups)
-    ran_away = []
-    for i in range(n_rules):
-        for g in range(len(groups)):
-            H = rules.G[i, SLOW, g] + np.diag(rules.Delta[i, SLOW, g])
-            rules.Delta[i, :, g] += ridge_needed(H)
-        planes = rules.G[i, SLOW], rules.B[i, SLOW], rules.Delta[i, SLOW], rules.W_0[i, SLOW]
         for m in range(rules.G.shape[1]):
             derive(rules, i, m, Delta)
-        rules.W[i] = solve_planes(*planes, groups)
         if params.correlation == "none" or params.alpha + params.beta == 0.0:
             continue
         if rules.facts["weight"][i] >= 1.0:
             renew_penalty(rules, i, params.correlation)
-        W = minimise(*planes, groups, params, rules.penalty[i], rules.W[i, SLOW])
+        W = minimise(whole, B, Delta, W_0, params, rules.penalty[i], W)
         if W is None:
             ran_away.append(i)
         else:
@@ -221,25 +233,20 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
     return ran_away
 
 
-def minimise(G, B, Delta, W_0, groups, params, penalty, W):
+def minimise(G, B, Delta, W_0, params, penalty, W):
     """Minimise J(W) by accelerated proximal gradient with restarts, from the least squares W.
 
     The momentum is dropped when it points uphill (O'Donoghue and Candes 2015). None if it runs
     away.
     """
     alpha, penalty = params.alpha, params.beta * penalty
-    H, spread = np.empty((len(W), *G.shape[1:])), np.empty_like(W)
-    for g, labels in enumerate(groups):
-        H[labels], spread[labels] = G[g] + np.diag(Delta[g]), Delta[g]
-    one, target = len(groups) == 1, B + spread * W_0
+    H, target = G + np.diag(Delta), B + Delta * W_0
     slopes = np.append(np.ones(W.shape[1] - 1), 0.0)  # the intercept has no penalty
-    tops = np.linalg.eigvalsh(H[:1] if one else H)[:, -1:]
-    L = tops + max(np.linalg.eigvalsh(penalty)[-1], 0.0)
+    L = np.linalg.eigvalsh(H)[-1] + max(np.linalg.eigvalsh(penalty)[-1], 0.0)
     L = L if params.lipschitz == "exact" else np.sqrt(L)
     goal, momentum, V = RESIDUAL * max(1.0, np.abs(target).max()), 1.0, W
     for _ in range(MOST_STEPS):
-        HV = V @ H[0] if one else np.einsum("cij,cj->ci", H, V)
-        step = V - (HV - target + penalty @ (V * slopes)) / L
+        step = V - (V @ H - target + penalty @ (V * slopes)) / L
         new = np.sign(step) * np.maximum(np.abs(step) - alpha / L * slopes, 0.0)
         if not np.abs(new).max() <= MOST_WEIGHT:
             return None
@@ -257,19 +264,18 @@ def held_out_scores(rules, X, Y, psi, fires, prior):
 
     Antecedents and the strength of the prior are those of all rows; planes are of least squares.
     """
-    n, groups = psi.shape[1], labels_by_group(rules)
-    batch = Batch.of(X, Y, np.ones(len(X)))._replace(groups=groups)
-    used, scores = range(n), np.zeros(Y.shape)
+    used, scores, batch = range(psi.shape[1]), np.zeros(Y.shape), Batch.of(X, Y, np.ones(len(X)))
+    sums = [batch.sums(psi[:, i]) for i in used]
     for fold in range(min(HELD_OUT, len(X))):
         out = np.arange(fold, len(X), HELD_OUT)
         part = batch._replace(R=batch.R[out], Y=Y[out])
         own = [part.sums(psi[out, i]) for i in used]
-        G = np.stack([rules.G[i, SLOW] - own[i][0] for i in used])
-        B = np.stack([rules.B[i, SLOW] - own[i][1] for i in used])
-        W_0 = base_planes(G.sum(axis=0), B.sum(axis=0), prior, groups)
+        G = np.stack([sums[i][0] - own[i][0] for i in used])
+        B = np.stack([sums[i][1] - own[i][1] for i in used])
+        W_0 = base_planes(G.sum(axis=0), B.sum(axis=0), prior, batch.groups)
         for i in used:
             near = out[fires[out, i] > LEAST_PSI]
             if len(near):
-                W = solve_planes(G[i], B[i], rules.Delta[i, SLOW], W_0, groups)
+                W = solve_groups(G[i], B[i], rules.Delta[i, SLOW], W_0, batch.groups)
                 scores[near] += fires[near, i, None] * (batch.R[near] @ W.T)
     return scores

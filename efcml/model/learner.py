@@ -557,7 +557,7 @@ class Learner(Guarded):
         facts |= {"n_latest": len(self.latest[0]), "sizes": []}
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
-            facts["sizes"] = [*self.rules.arrays.G.shape[1:3], self.rules.p, self.rules.a]
+            facts["sizes"] = [self.rules.arrays.G.shape[1], self.rules.p, self.rules.a]
             arrays |= nest(scaler=self.scaler.state())
             if self.projection is not None:
                 arrays |= nest(projection=self.projection._asdict())
@@ -584,14 +584,14 @@ class Learner(Guarded):
         learner.held = [(x, np.zeros(K))] * facts["n_held"]
         learner._latest = [(np.zeros((n, p)), np.zeros((n, K)), np.zeros(n))]
         if facts["fitted"]:
-            memories, groups, used, axes = facts["sizes"]
+            memories, used, axes = facts["sizes"]
             learner.scaler = Scaler.from_rows(np.zeros((1, p)), params.clip)
             learner._watch_relevance()
             a = learner.relevance.arrays
             number = np.arange(len(a.axes))
             a.used[:], a.axes[:] = number < used, number < axes
             learner.stages = learner._make_stages()
-            learner.rules.allocate(facts["n_rules"], memories, groups)
+            learner.rules.allocate(facts["n_rules"], memories)
             learner.labels = LabelLayer(K, params.decision) if learner.layered else None
             learner.watch = ScaleWatch(p, K) if params.scaling == "follow" else None
         return learner

@@ -42,10 +42,10 @@ def check_facts(facts: Facts) -> Params:
     kinds |= {"stages": list, "relevance": (str, list), "projection": (str, WHOLE, NoneType)}
     take(facts["params"], "params", **kinds)
     params, sizes, n_rules = params_of(facts), facts["sizes"], facts["n_rules"]
-    good = all(type(size) is int for size in sizes) and len(sizes) == 4 * facts["fitted"]
+    good = all(type(size) is int for size in sizes) and len(sizes) == 3 * facts["fitted"]
     if good and facts["fitted"]:
-        memories, groups, used, axes = sizes
-        good = memories == 1 + params.follows and 1 <= groups <= facts["n_labels"]
+        memories, used, axes = sizes
+        good = memories == 1 + params.follows
         good &= 1 <= axes <= used <= facts["n_features"] and 1 <= n_rules <= params.max_rules
         good &= facts["n_held"] == 0
     elif good:
@@ -81,13 +81,11 @@ def check_arrays(facts: Facts, arrays: Arrays) -> None:
     check_raw(facts, arrays)
     if not facts["fitted"]:
         return
-    uids, groups = arrays["rules/uid"], facts["sizes"][1]
+    uids = arrays["rules/uid"]
     if len(np.unique(uids)) < len(uids) or uids.max() >= arrays["rules/numbers"][0]:
         raise ValueError("two rules have one uid, or one is newer than the next")
-    if not np.array_equal(np.unique(arrays["rules/group"]), np.arange(groups)):
-        raise ValueError("labels are in groups that there are not")
     used, axes = arrays["relevance/used"], arrays["relevance/axes"]
-    if [used.sum(), axes.sum()] != facts["sizes"][2:] or (axes & ~used).any():
+    if [used.sum(), axes.sum()] != facts["sizes"][1:] or (axes & ~used).any():
         raise ValueError("the features that count are others than rules have")
     for part in ("cases", "recent"):
         if f"{part}/count" in arrays:

@@ -33,7 +33,7 @@ from efcml.kernels.watch import (
     wandering,
     watch_rows,
 )
-from efcml.model.reshape import labels_by_group, set_gaussian
+from efcml.model.reshape import set_gaussian
 from efcml.model.scaler import Scaler, is_resting
 from efcml.model.stages import Stage
 from efcml.model.tables import WATCH, Watch
@@ -280,11 +280,10 @@ def re_express(rules, n_rules, S_0, change, features):
     p, known = len(of_axes.a), of_axes.a > 0.0
     stretched = np.append(np.where(known, of_axes.a**2, 1.0) * S_0[:p], S_0[p:])
     rules.facts["prior_share"][:n_rules] *= np.minimum(1.0, stretched / S_0).min()
-    groups = labels_by_group(rules)
     for i in range(n_rules):
         move_gaussian(rules, i, stretched, of_axes)
         for m in range(rules.G.shape[1]):
-            move_planes(rules, i, m, change, groups)
+            move_planes(rules, i, m, change)
 
 
 def move_gaussian(rules, i, S_0, change):
@@ -298,7 +297,7 @@ def move_gaussian(rules, i, S_0, change):
     set_gaussian(rules, i, S)
 
 
-def move_planes(rules, i, m, change, groups):
+def move_planes(rules, i, m, change):
     """Re-express the planes of one memory of a rule and the sums that they come from.
 
     Delta stays what it is, but in the new units, so P is derived anew. W stays the same function.
@@ -306,8 +305,7 @@ def move_planes(rules, i, m, change, groups):
     T = change.matrix
     rules.W[i, m], rules.W_0[i, m] = change.planes(rules.W[i, m]), change.planes(rules.W_0[i, m])
     rules.B[i, m] = rules.B[i, m] @ T.T
-    for g in range(len(groups)):
-        G = T @ whole(rules.G[i, m, g]) @ T.T
-        rules.G[i, m, g] = 0.5 * (G + G.T)
-        rules.P[i, m, g] = invert(rules.G[i, m, g] + np.diag(rules.Delta[i, m, g]))
+    G = T @ whole(rules.G[i, m]) @ T.T
+    rules.G[i, m] = 0.5 * (G + G.T)
+    rules.P[i, m] = invert(rules.G[i, m] + np.diag(rules.Delta[i, m]))
     rules.stale[i, m] = 0

@@ -25,10 +25,10 @@ SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halve
 BY_RULE = [c.name for c in RULES.columns if c.dims[0] == "R" and c.name != "tested"]
 
 
-def allocate(p, a, K, R, memories, groups=1):
+def allocate(p, a, K, R, memories):
     """Return the arrays of no rule, with room for R; they are formed over a of p features."""
     sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K}
-    rules = Rules(**RULES.allocate(sizes | {"R": R, "M": memories, "g": groups}))
+    rules = Rules(**RULES.allocate(sizes | {"R": R, "M": memories}))
     rules.clock[RENEWAL] = NEVER
     return rules
 
@@ -42,31 +42,6 @@ def start_variances(X, K, width):
     """Return S_0 = width * range * deviation of every joint coordinate; constants count as 1."""
     spread = np.ptp(X, axis=0) * X.std(axis=0)
     return width * np.append(np.where(spread > 1e-6, spread, 1.0), np.full(K, LABEL_SPREAD))
-
-
-# Groups of labels
-
-
-def split_groups(rules, n_rules, known):
-    """Part every group into labels that a row knows and labels that it does not.
-
-    So far they were known in the same rows: what they share *is* that of each, nothing is lost.
-    """
-    _, old = np.unique(rules.group, return_inverse=True)
-    new, group = np.unique(2 * old + known, return_inverse=True)
-    R, M, _, d, _ = rules.G.shape
-    changed = {}
-    for name in ("P", "G", "Delta"):
-        array = getattr(rules, name)
-        changed[name] = np.zeros((R, M, len(new), *array.shape[3:]))
-        changed[name][:n_rules] = array[:n_rules][:, :, new // 2]
-    rules.group[:] = group
-    return rules._replace(**changed)
-
-
-def labels_by_group(rules):
-    """Return the labels of every group."""
-    return [np.flatnonzero(rules.group == g) for g in range(rules.G.shape[2])]
 
 
 # Gaussians
@@ -204,7 +179,8 @@ def merge(rules, pair, n_rules, most_support):
     facts["born"][i] = facts["born"][both].min()
     for name in ("last_won", "drifting", "stopped"):
         facts[name][i] = facts[name][both].max()
-    for sums in (rules.trial, rules.label_sums, rules.G, rules.B, *(facts[name] for name in SUMS)):
+    facts_too = (facts[name] for name in SUMS)
+    for sums in (rules.trial, rules.label_sums, rules.seen, rules.G, rules.B, *facts_too):
         sums[i] += sums[j]
     rules.Delta[i] = np.maximum(rules.Delta[i], rules.Delta[j])
     for planes in (rules.W, rules.W_0):
@@ -271,7 +247,7 @@ def split(rules, i, n_rules, S_0, direction, axes):
     facts["updates"][i] -= facts["updates"][j] + 1
     facts["born"][j] = rules.clock[ROWS]
     for half, side in halves:
-        for sums in (rules.trial, *(facts[name] for name in ("support", *SUMS))):
+        for sums in (rules.trial, rules.seen, *(facts[name] for name in ("support", *SUMS))):
             sums[half] *= 0.5
         facts["drifting"][half] = SPLIT
         rules.center[half] += side * s
@@ -286,23 +262,20 @@ def cut_sums(rules, halves, v):
     Of moments about zero both halves get half, and - and + what the mean moves: s m' + m s'.
     """
     i = halves[0][0]
-    groups = labels_by_group(rules)
     moved = np.zeros(rules.W.shape[2])
     for m in reversed(range(rules.G.shape[1])):  # the slow memory last: its labels are counted
-        for g, labels in enumerate(groups):
-            G, B = 0.5 * whole(rules.G[i, m, g]), 0.5 * rules.B[i, m, labels]
-            w = G[-1, -1]
-            if w <= 0.0:
-                continue
-            r, y = G[-1] / w, B[:, -1] / w  # weighted means
-            s = (G / w - np.outer(r, r))[:, :-1] @ v
-            h = (B / w - np.outer(y, r))[:, :-1] @ v
-            scale = np.sqrt(BETWEEN / max(v @ s[:-1], LEAST_COVARIANCE))
-            s, h = scale * s, scale * h
-            for half, side in halves:
-                rules.G[half, m, g] = G + side * w * (np.outer(s, r) + np.outer(r, s))
-                rules.B[half, m, labels] = B + side * w * (np.outer(h, r) + np.outer(y, s))
-            moved[labels] = h
+        G, B = 0.5 * whole(rules.G[i, m]), 0.5 * rules.B[i, m]
+        w = G[-1, -1]
+        if w <= 0.0:
+            continue
+        r, y = G[-1] / w, B[:, -1] / w  # weighted means
+        s = (G / w - np.outer(r, r))[:, :-1] @ v
+        moved = (B / w - np.outer(y, r))[:, :-1] @ v
+        scale = np.sqrt(BETWEEN / max(v @ s[:-1], LEAST_COVARIANCE))
+        s, moved = scale * s, scale * moved
+        for half, side in halves:
+            rules.G[half, m] = G + side * w * (np.outer(s, r) + np.outer(r, s))
+            rules.B[half, m] = B + side * w * (np.outer(moved, r) + np.outer(y, s))
     n, ones, both = 0.5 * rules.label_sums[i]
     mean = ones / np.where(n > 0.0, n, 1.0)  # [c, k]: of label c over rows that know k
     for half, side in halves:
@@ -315,17 +288,14 @@ def cut_sums(rules, halves, v):
 # Planes
 
 
-def solve_planes(G, B, Delta, W_0, groups):
-    """Return ``(G + Delta)^-1 (B + Delta W_0)``: G (g, d, d), Delta (g, d), planes (K, d)."""
-    W = np.empty_like(W_0)
-    for g, labels in enumerate(groups):
-        H = add_diagonal(G[g], Delta[g])
-        try:
-            upper = factor(H)
-        except np.linalg.LinAlgError:  # a prior that is lost beside G
-            upper = factor(add_diagonal(H, ROUNDING * H.diagonal().max()))
-        W[labels] = solve(upper, (B[labels] + Delta[g] * W_0[labels]).T).T
-    return W
+def solve_planes(G, B, Delta, W_0):
+    """Return ``(G + Delta)^-1 (B + Delta W_0)``."""
+    H = add_diagonal(G, Delta)
+    try:
+        upper = factor(H)
+    except np.linalg.LinAlgError:  # a prior that is lost beside G
+        upper = factor(add_diagonal(H, ROUNDING * H.diagonal().max()))
+    return solve(upper, (B + Delta * W_0).T).T
 
 
 def derive(rules, i, m, prior):
@@ -334,26 +304,24 @@ def derive(rules, i, m, prior):
     Without, directions that no row excites would wind up: P grows as 1/Delta. A prior that rounding
     has taken, beside values of a million deviations, is raised to what can be told from rounding.
     """
-    for g in range(rules.G.shape[2]):
-        G, Delta = rules.G[i, m, g], rules.Delta[i, m, g]
-        if (Delta < 0.5 * prior).any():
-            Delta[:] = prior
-        try:
-            rules.P[i, m, g] = invert(add_diagonal(G, Delta))
-        except np.linalg.LinAlgError:
-            Delta[:] = np.maximum(Delta, ROUNDING * G.diagonal().max())
-            rules.P[i, m, g] = invert(add_diagonal(G, Delta))
+    G, Delta = rules.G[i, m], rules.Delta[i, m]
+    if (Delta < 0.5 * prior).any():
+        Delta[:] = prior
+    try:
+        rules.P[i, m] = invert(add_diagonal(G, Delta))
+    except np.linalg.LinAlgError:
+        Delta[:] = np.maximum(Delta, ROUNDING * G.diagonal().max())
+        rules.P[i, m] = invert(add_diagonal(G, Delta))
     rules.stale[i, m] = 0
 
 
 def settle(rules, i, prior, *, planes=True):
     """Give a rule with new sums its P and, unless it has planes, those of least squares."""
-    groups = labels_by_group(rules)
     for m in range(rules.G.shape[1]):
         derive(rules, i, m, prior)
         if planes:
-            target = rules.B[i, m], rules.Delta[i, m], rules.W_0[i, m]
-            rules.W[i, m] = solve_planes(rules.G[i, m], *target, groups)
+            sums = rules.G[i, m], rules.B[i, m], rules.Delta[i, m]
+            rules.W[i, m] = solve_planes(*sums, rules.W_0[i, m])
 
 
 def label_correlation(sums):
@@ -384,29 +352,25 @@ def renew_penalty(rules, i, mode):
     rules.facts["penalty_top"][i] = np.linalg.eigvalsh(M)[-1]
 
 
-def flat_planes(G, B, groups):
+def flat_planes(G, B):
     """Return flat planes at the label means, which the sums tell."""
     planes = np.zeros_like(B)
-    for g, labels in enumerate(groups):
-        planes[labels, -1] = B[labels, -1] / max(G[g, -1, -1], 1e-300)
+    planes[:, -1] = B[:, -1] / max(G[-1, -1], 1e-300)
     return planes
 
 
-def share_planes(rules, n_rules, Delta_0):
+def share_planes(rules, n_rules, Delta):
     """Solve for the planes of all rows, and hold every rule to them from now on.
 
     Activations sum to one, so the sums of all rules are those of all rows. Every W moves by
     ``P Delta (W_0 new - W_0 old)``: so it would be, had it been held to them from the start.
     """
-    groups = labels_by_group(rules)
     for m in range(rules.G.shape[1]):
         G, B = rules.G[:n_rules, m].sum(axis=0), rules.B[:n_rules, m].sum(axis=0)
-        Delta = np.tile(Delta_0, (len(groups), 1))
-        planes = solve_planes(G, B, Delta, flat_planes(G, B, groups), groups)
+        planes = solve_planes(G, B, Delta, flat_planes(G, B))
         for i in range(n_rules):
-            for g, labels in enumerate(groups):
-                pull = (planes[labels] - rules.W_0[i, m, labels]) * rules.Delta[i, m, g]
-                rules.W[i, m, labels] += pull @ whole(rules.P[i, m, g])
+            pull = (planes - rules.W_0[i, m]) * rules.Delta[i, m]
+            rules.W[i, m] += pull @ whole(rules.P[i, m])
             rules.W_0[i, m] = planes
     set_renewal(rules)
 

@@ -22,7 +22,7 @@ from efcml.model.stages import Stage
 from efcml.model.tables import FACTS, RULES, Rules
 from efcml.support.guard import one_blas_thread
 
-BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH, kernel_rows.GROUPS)
+BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH)
 CAP_ALIKE = 0.5  # of the merging criterion, that is enough to merge when there is no room
 CLOSEST = 3  # pairs of rules that are judged then
 LEAST_SHARE = 0.01  # of the rows since its birth; a rule that has won fewer is taken in by another
@@ -114,8 +114,7 @@ class RuleBase(Stage):
         covariance = np.tile(np.eye(p), (n, 1, 1))
         at, others = self.features.numbers, np.delete(np.arange(self.p), axes)
         for i in range(n):
-            S, group = invert(self.marginal[i]), self.G[i, SLOW, :, -1, -1].argmax()
-            G = whole(self.G[i, SLOW, group].copy())
+            S, G = invert(self.marginal[i]), whole(self.G[i, SLOW].copy())
             rows = max(G[-1, -1], 1.0)
             mean = G[-1, :-1] / rows
             C = G[:-1, :-1] / rows - np.outer(mean, mean) + np.eye(self.p) / rows
@@ -165,10 +164,6 @@ class RuleBase(Stage):
         self.split_share, self.n_rules, self.next_uid = share, 0, 0
         self.settings = self._settings()
         self._run(rows, Y, weights, with_planes=False)
-        known = ~np.isnan(Y)
-        patterns = np.unique(known, axis=0)
-        for pattern in patterns if not known.all() else ():
-            self.arrays = reshape.split_groups(self.arrays, self.n_rules, pattern)
 
     def _settings(self):
         p, sizes = self.params, (self.a, self.K)
@@ -255,10 +250,9 @@ class RuleBase(Stage):
             return
         r, m = np.append(row[used], 1.0), np.flatnonzero(missing[used])
         r[m], row[missing] = 0.0, 0.0
-        most = rules.G[: self.n_rules, SLOW, :, -1, -1].sum(axis=0).argmax()
-        if len(m) == 0 or not rules.P[: self.n_rules, SLOW, most].any():
+        if len(m) == 0 or not rules.P[: self.n_rules, SLOW].any():
             return
-        for psi, P in zip(self.activations(row[None])[0], rules.P[:, SLOW, most], strict=False):
+        for psi, P in zip(self.activations(row[None])[0], rules.P[:, SLOW], strict=False):
             P = whole(P.copy())[m]
             row[used[m]] -= psi * np.linalg.solve(P[:, m], P @ r)
 
@@ -292,8 +286,6 @@ class RuleBase(Stage):
         newborn = -1
         if event == kernel_rows.BIRTH:
             newborn = self._give_birth(x[0], y[0], weight[0], rule)
-        elif event == kernel_rows.GROUPS:
-            self.arrays = reshape.split_groups(self.arrays, self.n_rules, ~np.isnan(y[0]))
         elif event == kernel_rows.MERGE:
             self._try_merge(rule, other)
         elif event == kernel_rows.SPLIT:
@@ -371,9 +363,7 @@ class RuleBase(Stage):
             known, work = np.ones(self.K, np.bool_), np.zeros((2, *rules.W.shape[2:]))
             slow = (array[i, SLOW] for array in (rules.G, rules.Delta, rules.B, rules.W_0))
             penalty = rules.penalty[i], rules.facts["penalty_top"][i], s.alpha, s.beta
-            step_planes(
-                known, rules.group, *slow, *penalty, s.exact_length, rules.W[i, SLOW], *work
-            )
+            step_planes(known, *slow, *penalty, s.exact_length, rules.W[i, SLOW], *work)
             rules.facts["unstepped"][i] = 0.0
 
     def _stop(self, i):
@@ -497,8 +487,7 @@ class RuleBase(Stage):
         """
         p, K, n, old = self.a, self.K, self.n_rules, self.arrays
         rules = self.arrays = RULES.resized(old, K=count, q=count)
-        best = int(np.argmax(np.diagonal(old.label_sums[:n, 0].sum(axis=0)))) if K else 0
-        rules.group[K:] = old.group[best]  # absent in the rows that taught the best known label
+        rules.seen[..., K:] = old.G[..., -1, -1, None]
         self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))
         for i in range(n):
             facts = rules.facts[i]
@@ -507,11 +496,10 @@ class RuleBase(Stage):
             for j in range(p + K, p + K + count):
                 rules.joint[i, j, j] = 1.0 / variance
             facts["log_det"] += count * np.log(variance)
-            known = old.label_sums[i, 0, best] if K else np.zeros(0)
+            known, ones, _ = np.diagonal(old.label_sums[i], axis1=1, axis2=2)
             sums = rules.label_sums[i]
             sums[0, K:, :K], sums[0, :K, K:] = known, known[:, None]
-            sums[0, K:, K:] = facts["weight"] if not K else known[best]
-            sums[1, :K, K:] = old.label_sums[i, 1, :, [best]].T if K else 0.0
+            sums[0, K:, K:], sums[1, :K, K:] = facts["weight"], ones[:, None]
         self.K += count
         self.settings = self._settings()
 
@@ -557,9 +545,9 @@ class RuleBase(Stage):
         }
         return rules | {name: facts[name].copy() for name in FACTS.names} | beside
 
-    def allocate(self, n_rules, memories, groups):
+    def allocate(self, n_rules, memories):
         """Make place for what `restore` takes over."""
-        self.arrays = reshape.allocate(self.p, self.a, self.K, n_rules, memories, groups)
+        self.arrays = reshape.allocate(self.p, self.a, self.K, n_rules, memories)
         self.n_rules, self.S_0 = n_rules, np.zeros(self.a + self.K)
         self.prior, self.split_share = Prior(0.0), 0.0
 

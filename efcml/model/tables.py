@@ -3,8 +3,7 @@
 Allocation, growth, files and the documentation of the state follow from them. Sizes: ``p``
 features (of rules and cases: that they use), ``a`` of them that rules are formed over, ``K``
 labels, ``d = p + 1``, ``q = a + K``, ``R`` rules that there is room for, ``M`` memories of a rule
-(slow, and fast if it follows the stream), ``g`` groups of labels that share what they learn from,
-``m`` cases, ``n`` rows that can be held, or looks.
+(slow, and fast if it follows the stream), ``m`` cases, ``n`` rows that can be held, or looks.
 """
 
 from collections import namedtuple
@@ -89,9 +88,9 @@ center f8 R q: c, mean of the joint rows z = [x, y], x of the features that matt
 joint f8 R q q: S^-1, inverse covariance of z
 marginal f8 R a a: S_x^-1, inverse covariance of x
 tested i8 R R: rows that both had when last tested for a merge
-P f8 R M g d d: inverse of G + Delta
-G f8 R M g d d: weighted Hessian R'QR
-Delta f8 R M g d: precision of the prior of the planes
+P f8 R M d d: inverse of G + Delta
+G f8 R M d d: weighted Hessian R'QR
+Delta f8 R M d: precision of the prior of the planes
 B f8 R M K d: Y'QR
 W f8 R M K d: planes, one row per label, intercept last
 W_0 f8 R M K d: planes that they are held to
@@ -99,7 +98,7 @@ stale i8 R M: updates since P was derived
 trial f8 R 4: sums that tell how far the fast memory is trusted
 label_sums f8 R 3 K K: over rows that know both labels of a pair: weight, y_c, y_c y_k
 penalty f8 R K K: M, correlation penalty
-group i8 K: to which group of labels a label belongs
+seen f8 R M K: weight of the rows that knew each label, as far as they are remembered
 clock i8 2: rows learned, rows at which shared planes are derived anew
 level f8 2 K: mean of the last errors, and of the way from slow to fast memory
 echo f8 3: sums that tell how far errors follow each other

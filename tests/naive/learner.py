@@ -47,8 +47,8 @@ def objective(memory, W, penalty, alpha, beta):
     total = alpha * np.abs(slopes).sum() + 0.5 * beta * np.trace(slopes.T @ penalty @ slopes)
     for c in range(len(W)):
         gap = W[c] - memory.W_0[c]
-        total += 0.5 * W[c] @ memory.G[c] @ W[c] - W[c] @ memory.B[c]
-        total += 0.5 * gap @ (memory.Delta[c] * gap)
+        total += 0.5 * W[c] @ memory.G @ W[c] - W[c] @ memory.B[c]
+        total += 0.5 * gap @ (memory.Delta * gap)
     return total
 
 
@@ -136,9 +136,9 @@ class NaiveLearner:
                 [(v * a.T) @ b for a, b in ((known, known), (ones, known), (ones, ones))]
             )
             for memory in rule.memories:
-                memory.W, memory.W_0 = W.copy(), base.copy()
-                for c in range(self.K):
-                    memory.G[c], memory.B[c] = (R.T * v * known[:, c]) @ R, (R.T * v) @ ones[:, c]
+                memory.W, memory.W_0, memory.seen = W.copy(), base.copy(), v @ known
+                memory.G = (R.T * v) @ R
+                memory.B = np.where(known, Y, R @ W.T).T @ (v[:, None] * R)
             if rules.corrects:
                 if rule.weight >= 1.0:
                     rule.penalty = penalty_of(rule.labels, params.correlation)

@@ -1,8 +1,7 @@
 """Evolving rules, slow and obvious: full covariances, every inverse made anew for every row.
 
-Written from the formulas; nothing is shared with the kernels but the numbers of the method. Every
-label has G, Delta and all else for itself, so there are no groups of labels here. `NaiveRules`
-takes rows one by one.
+Written from the formulas; nothing is shared with the kernels but the numbers of the method.
+`NaiveRules` takes rows one by one.
 """
 
 import itertools
@@ -85,27 +84,37 @@ class Echo:
 
 
 class Memory:
-    """What a rule knows of its rows: sums G, B of every label, and the planes that follow."""
+    """What a rule knows of its rows: sums G, B, and the planes that follow."""
 
     def __init__(self, W, Delta):
         K, d = W.shape
-        self.G, self.B, self.Delta = np.zeros((K, d, d)), np.zeros((K, d)), np.tile(Delta, (K, 1))
-        self.W, self.W_0 = W.copy(), W.copy()
+        self.G, self.B, self.Delta = np.zeros((d, d)), np.zeros((K, d)), Delta.copy()
+        self.W, self.W_0, self.seen = W.copy(), W.copy(), np.zeros(K)
 
-    def P(self, c):
-        return np.linalg.inv(self.G[c] + np.diag(self.Delta[c]))
+    @property
+    def P(self):
+        return np.linalg.inv(self.G + np.diag(self.Delta))
 
     def learn(self, r, y, w, keep):
-        """Least squares with forgetting: ``W <- W + w P r (y - r'W)``, P that of the new sums."""
-        for c in np.flatnonzero(~np.isnan(y)):
-            self.G[c] = keep * self.G[c] + w * np.outer(r, r)
-            self.B[c] = keep * self.B[c] + w * y[c] * r
-            self.Delta[c] *= keep
-            self.W[c] += w * self.P(c) @ r * (y[c] - r @ self.W[c])
+        """Least squares with forgetting, as if the rows of each label were the share a of all.
+
+        The step that a label takes is ``w (P/a) r e / (l + w r'(P/a) r)``; B gets the label that
+        would have led there by the P of all.
+        """
+        most, delta, known, P = self.G[-1, -1], self.Delta[0], ~np.isnan(y), self.P
+        self.G, self.Delta = keep * self.G + w * np.outer(r, r), keep * self.Delta
+        for c, height in enumerate(self.W @ r):
+            target = height
+            if known[c]:
+                own = P / ((self.seen[c] + delta) / (most + delta))
+                step = w * own @ r * (y[c] - height) / (keep + w * r @ own @ r)
+                self.W[c] += step
+                target += (step @ r) / (w * r @ self.P @ r)
+                self.seen[c] = keep * self.seen[c] + w
+            self.B[c] = keep * self.B[c] + w * target * r
 
     def solve(self):
-        for c in range(len(self.W)):
-            self.W[c] = self.P(c) @ (self.B[c] + self.Delta[c] * self.W_0[c])
+        self.W = (self.B + self.Delta * self.W_0) @ self.P
 
     def step(self, known, penalty, alpha, beta, exact):
         """One proximal step of the planes of known labels; the intercept has no penalty."""
@@ -114,11 +123,11 @@ class Memory:
         pull = beta * penalty @ slopes
         top = np.linalg.eigvalsh(penalty)[-1]
         new = self.W.copy()
+        H = self.G + np.diag(self.Delta)
+        L = np.abs(H).sum(axis=1).max() + beta * top
+        L = L if exact else np.sqrt(L)
         for c in np.flatnonzero(known):
-            H = self.G[c] + np.diag(self.Delta[c])
-            L = np.abs(H).sum(axis=1).max() + beta * top
-            L = L if exact else np.sqrt(L)
-            gradient = H @ self.W[c] - self.B[c] - self.Delta[c] * self.W_0[c]
+            gradient = H @ self.W[c] - self.B[c] - self.Delta * self.W_0[c]
             new[c] = self.W[c] - (gradient + np.append(pull[c, :-1], 0.0)) / L
             near = np.abs(new[c]) <= alpha / L
             soft = np.where(near, 0.0, new[c] - np.sign(new[c]) * alpha / L)
@@ -491,7 +500,7 @@ class NaiveRules:
         for name in ("weight", "use", "unstepped"):
             setattr(a, name, getattr(a, name) + getattr(b, name))
         for one, two in zip(a.memories, b.memories, strict=True):
-            one.G, one.B = one.G + two.G, one.B + two.B
+            one.G, one.B, one.seen = one.G + two.G, one.B + two.B, one.seen + two.seen
             one.Delta = np.maximum(one.Delta, two.Delta)
             one.W = share[0] * one.W + share[1] * two.W
             one.W_0 = share[0] * one.W_0 + share[1] * two.W_0
@@ -576,20 +585,21 @@ class NaiveRules:
 
     def cut(self, one, two, v):
         """Moments about zero: half each, and + and - what the means move."""
-        moved = np.zeros(self.K)
+        one.seen, two.seen = one.seen / 2.0, one.seen / 2.0
+        G, B, moved = one.G / 2.0, one.B / 2.0, np.zeros(self.K)
+        w = G[-1, -1]
+        if w <= 0.0:
+            return moved
+        r = G[-1] / w
+        t_r = (G / w - np.outer(r, r))[:, :-1] @ v  # covariance of r and t = v'x
+        scale = np.sqrt(2.0 / np.pi / max(v @ t_r[:-1], 1e-12))
+        s = scale * t_r
+        two.G = G + w * (np.outer(s, r) + np.outer(r, s))
         for c in range(self.K):
-            G, B = one.G[c] / 2.0, one.B[c] / 2.0
-            w = G[-1, -1]
-            if w <= 0.0:
-                continue
-            r, y = G[-1] / w, B[-1] / w
-            t_r = (G / w - np.outer(r, r))[:, :-1] @ v  # covariance of r and t = v'x
-            t_y = (B / w - y * r)[:-1] @ v
-            scale = np.sqrt(2.0 / np.pi / max(v @ t_r[:-1], 1e-12))
-            s, moved[c] = scale * t_r, scale * t_y
-            two.G[c] = G + w * (np.outer(s, r) + np.outer(r, s))
-            two.B[c] = B + w * (moved[c] * r + y * s)
-            one.G[c], one.B[c] = one.G[c] - two.G[c], one.B[c] - two.B[c]
+            y = B[c, -1] / w
+            moved[c] = scale * (B[c] / w - y * r)[:-1] @ v
+            two.B[c] = B[c] + w * (moved[c] * r + y * s)
+        one.G, one.B = one.G - two.G, one.B - two.B
         return moved
 
     def cut_labels(self, rule, moved):
@@ -651,8 +661,8 @@ class NaiveRules:
         """A prior of which forgetting has taken half is a new one."""
         Delta = precision(self.prior[0], self.p)
         for memory in rule.memories:
-            gone = (memory.Delta < 0.5 * Delta).any(axis=1)
-            memory.Delta[gone] = Delta
+            if (memory.Delta < 0.5 * Delta).any():
+                memory.Delta = Delta.copy()
 
     def upkeep(self):
         for rule in self.rules:
@@ -670,14 +680,13 @@ class NaiveRules:
         Delta = np.diag(precision(self.prior[1], self.p))
         for m in range(len(self.rules[0].memories)):
             memories = [rule.memories[m] for rule in self.rules]
+            G, B = sum(memory.G for memory in memories), sum(memory.B for memory in memories)
             for c in range(self.K):
-                G = sum(memory.G[c] for memory in memories)
-                B = sum(memory.B[c] for memory in memories)
                 flat = np.zeros(self.p + 1)
-                flat[-1] = B[-1] / max(G[-1, -1], 1e-300)
-                plane = np.linalg.solve(G + Delta, B + Delta @ flat)
+                flat[-1] = B[c, -1] / max(G[-1, -1], 1e-300)
+                plane = np.linalg.solve(G + Delta, B[c] + Delta @ flat)
                 for memory in memories:
-                    memory.W[c] += memory.P(c) @ (memory.Delta[c] * (plane - memory.W_0[c]))
+                    memory.W[c] += memory.P @ (memory.Delta * (plane - memory.W_0[c]))
                     memory.W_0[c] = plane
         self.set_renewal()
 
