@@ -120,16 +120,15 @@ echo f8 3: sums that tell how far errors follow each other
 Cases = namedtuple("Cases", CASES.names)  # type: ignore[misc]
 
 TEMPORAL = Table(f"""
-moments f8 5 5: sums of products of score, last errors and last labels
-targets f8 5: sums of their products with the labels
-tally f8 4: rows, their squared errors, sums that tell how quickly time forgets
-losses f8 3: what each answer got wrong of late, more than the best
-last f8 2 2 K: last errors and labels, as they were and faded
+sums f8 6 6: of products of score, last errors and labels, and the label
+tally f8 4: sums that tell how quickly time forgets; squared errors, rows
+evidence f8 2 5: for trust and for time
+last f8 4 K: last errors and labels, as they were and faded
 ago i8 K: rows since the label was known
-past f8 {REMEMBERED} 2 2 K: `last` as it was before some of the last rows
+past f8 {REMEMBERED} 4 K: `last` as it was before some of the last rows
 past_ago i8 {REMEMBERED} K: likewise, `ago`
 past_row i8 {REMEMBERED}: which row + 1, or 0
-clock i8 3: rows that went by; rows between an answer and its labels, now and as was learned
+clock i8 4: rows that went by; rows between an answer and its labels, now and as was learned
 ones f8 K: rows that had the label
 seen f8 K: rows that knew it
 """)

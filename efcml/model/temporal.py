@@ -3,12 +3,14 @@
 import numpy as np
 
 from efcml.kernels import temporal as kernel
-from efcml.kernels.temporal import DELAY, LEARNED_AT, LOSSES_KEPT, NEVER, ROWS
+from efcml.kernels.planes import GAIN, SPREAD, WEIGHT
+from efcml.kernels.temporal import DELAY, LEARNED_AT, NEVER, TARGET, TIME
 from efcml.model.stages import Stage
 from efcml.model.tables import TEMPORAL, Temporal
 
 MOST_ROWS = 3000  # of a batch; the newest are enough
-WORTH = 30.0  # rows that a batch counts as: its errors are a little better than those to come
+HINT = 5.0  # rows that a batch counts as: rows to come follow each other in another way
+PROOF = 30.0  # likewise, its evidence
 
 
 class TemporalStage(Stage):
@@ -33,8 +35,8 @@ class TemporalStage(Stage):
         if usual > 2 * clock[LEARNED_AT] + 1:
             # Begin anew about time: the last rows say other things of the next than older ones do.
             a = self.arrays
-            a.moments[1:], a.moments[:, 1:], a.targets[1:] = 0.0, 0.0, 0.0
-            a.losses[2], a.tally[[kernel.GAIN, kernel.SPREAD]] = a.losses.max(), 0.0
+            a.sums[1:TARGET], a.sums[TARGET, 1:TARGET] = 0.0, 0.0
+            a.evidence[TIME], a.tally[[GAIN, SPREAD]] = 0.0, 0.0
             clock[LEARNED_AT] = usual
         clock[DELAY] = usual
 
@@ -44,13 +46,12 @@ class TemporalStage(Stage):
         arrays.ones[:], arrays.seen[:] = weights @ np.where(known, Y, 0.0), weights @ known
         new, out = slice(-MOST_ROWS, None), scores.copy()
         self._learn(scores[new], Y[new], weights[new], True, out[new])
-        factor = min(1.0, WORTH / max(arrays.tally[kernel.WEIGHT], 1e-300))
-        for sums in (arrays.moments, arrays.targets, arrays.tally):
-            sums *= factor
-        in_losses = (1.0 - LOSSES_KEPT ** known[new].mean(axis=1).sum()) / (1.0 - LOSSES_KEPT)
-        arrays.losses[:] *= min(1.0, WORTH / max(in_losses, 1e-300))
+        rows = max(arrays.tally[WEIGHT], 1e-300)
+        arrays.evidence[:] *= min(1.0, PROOF / rows)
+        for sums in (arrays.sums, arrays.tally):
+            sums *= min(1.0, HINT / rows)
         arrays.last[:], arrays.ago[:] = 0.0, NEVER  # rows of a batch may be sorted
-        arrays.past_row[:] = arrays.clock[ROWS] = 0
+        arrays.past_row[:] = arrays.clock[:] = 0
         return out
 
     def _learn(self, scores, Y, weights, own, out):
@@ -76,19 +77,15 @@ class TemporalStage(Stage):
 
     def addends(self, scores, ahead=0):
         """Return what is added to scores (K,) at the next row, by its name."""
-        a, K = self.arrays, len(scores)
-        c, shares, plain = np.zeros(5), np.zeros(3), np.zeros(3)
-        delay = int(a.clock[DELAY])
-        t, phi = kernel.find_coefficients(a.moments, a.targets, a.tally, delay, np.zeros((5, 5)), c)
-        kernel.find_shares(a.losses, shares, plain)
-        left = phi ** np.maximum(0.0, a.ago - 1.0 + ahead - delay)
-        drawn = (1.0 - left) * plain[1] * (1.0 - t)
-        drawn += left * (shares[1] * (1.0 - t) + shares[2] * (1.0 - c[0]))
+        a = self.arrays
+        t, c, trusted, timed, phi = kernel.read_temporal(a)
+        said = timed * phi ** np.maximum(0.0, a.ago - 1.0 + ahead - a.clock[DELAY])
+        drawn = (1.0 - said) * trusted * (1.0 - t) + said * (1.0 - c[0])
         f = (a.ones + 0.5) / (a.seen + 1.0)
         return {
             "label frequencies": drawn * (f - scores),
-            "the last errors": left * shares[2] * (c[1::2] @ a.last[kernel.ERRORS].reshape(2, K)),
-            "the last labels": left * shares[2] * (c[2::2] @ a.last[kernel.LABELS].reshape(2, K)),
+            "the last errors": said * (c[1::2] @ a.last[0::2]),
+            "the last labels": said * (c[2::2] @ a.last[1::2]),
         }
 
     def add_labels(self, count):

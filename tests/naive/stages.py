@@ -117,14 +117,15 @@ def cut(x):
 
 
 class NaiveTemporal:
-    """Three answers and their shares; the sums are made of lists of all labels so far."""
+    """Three answers, the evidence for each, and least squares over a list of all labels so far."""
 
     def __init__(self, K):
-        self.K = K
-        self.moments, self.targets, self.losses = np.zeros((5, 5)), np.zeros(5), np.zeros(3)
-        self.weight = self.error = self.gain = self.spread = 0.0
+        self.K, self.history = K, []  # [x, height, error, weight]: of each label, what is left
+        self.rows = 0.0
+        self.gain = self.spread = 0.0
+        self.evidence = [Evidence(), Evidence()]
         self.last, self.past, self.delay = [np.zeros((2, 2))] * K, [], 0  # errors, labels
-        self.ring = {}
+        self.ring, self.due = {}, 0
         self.ago, self.ones, self.seen = np.full(K, 10**6), np.zeros(K), np.zeros(K)
 
     def begin(self, scores, Y, weights):
@@ -135,61 +136,57 @@ class NaiveTemporal:
             self.ones = self.ones - weights[t] * np.nan_to_num(Y[t])
             self.seen = self.seen - weights[t] * known[t]
             out[t] = self.learn(scores[t], Y[t], weights[t])
-        factor = min(1.0, 30.0 / self.weight)
-        for name in ("moments", "targets", "weight", "error", "gain", "spread"):
-            setattr(self, name, factor * getattr(self, name))
-        rows = (1.0 - 0.995 ** known.mean(axis=1).sum()) / 0.005
-        self.losses *= min(1.0, 30.0 / rows)
+        for evidence in self.evidence:
+            evidence.fade(min(1.0, 30.0 / self.rows))
+        self.fade(min(1.0, 5.0 / self.rows))
         self.last, self.past, self.ring = [np.zeros((2, 2))] * self.K, [], {}
-        self.ago = np.full(self.K, 10**6)
+        self.ago, self.due = np.full(self.K, 10**6), 0
         return out
+
+    def fade(self, kept):
+        self.history = [[*label, kept * weight] for *label, weight in self.history]
+        self.rows, self.gain, self.spread = kept * self.rows, kept * self.gain, kept * self.spread
 
     def coefficients(self):
         """c of the third answer, t of the second, phi."""
-        spread = self.moments[0, 0] / self.weight if self.weight > 0.0 else 1.0
-        error = self.error / self.weight if self.weight > 0.0 else 1.0
+        rows, weights = self.rows or 1.0, np.array([label[3] for label in self.history])
+        x = np.array([label[0] for label in self.history]).reshape(-1, 5)
+        height, error = (np.array([label[i] for label in self.history]) for i in (1, 2))
+        spread, error = (weights @ x[:, 0] ** 2 / rows, weights @ error / rows)
+        if not self.rows:
+            spread = error = 1.0
         hold = np.array([10.0 * spread, *[3.0 * error] * 4]) + 1e-9
-        H, target = self.moments + np.diag(hold), self.targets + hold * [1, 0, 0, 0, 0]
+        H = (weights[:, None] * x).T @ x + np.diag(hold)
+        target = (weights * height) @ x + hold * [1, 0, 0, 0, 0]
         c = np.linalg.solve(H, target)
         if not 0.0 <= c[0] <= 1.0:
             c[0] = cut(c[0])
             c[1:] = np.linalg.solve(H[1:, 1:], target[1:] - c[0] * H[1:, 0])
-        phi = self.gain / (self.spread + error) if self.spread > 0.0 else 0.0
-        phi = max(phi, 0.0) ** (1.0 / self.stride)
+        phi = self.gain / (self.spread + error) if self.spread + error > 0.0 else 0.0
+        phi = cut(phi) ** (1.0 / self.stride) if self.rows else 0.0
         return c, cut(target[0] / H[0, 0]), min(phi, 0.98)
-
-    def shares(self, n):
-        """Shares of the first n answers; those below a tenth of the largest are 0."""
-        share = np.exp(np.array([0.0, -4.0, -5.0])[:n] - self.losses[:n])
-        share = np.where(share >= 0.1 * share.max(), share, 0.0)
-        return np.append(share / share.sum(), np.zeros(3 - n))
 
     def three(self, k, s, left, last):
         c, t, _ = self.coefficients()
         f = (self.ones[k] + 0.5) / (self.seen[k] + 1.0)
-        time = sum(c[1 + 2 * i] * last[0, i] + c[2 + 2 * i] * last[1, i] for i in range(2))
-        return np.array([s, f + t * (s - f), f + c[0] * (s - f) + left * time])
+        drawn, said = f + t * (s - f), f + c[0] * (s - f)
+        said += sum(c[1 + 2 * i] * last[0, i] + c[2 + 2 * i] * last[1, i] for i in range(2))
+        return np.array([s, drawn, (1.0 - left) * drawn + left * said]), said
 
-    def mixed(self, k, s, last):
-        """The answer without time, and what time adds."""
-        three = self.three(k, s, 1.0, last)
-        base, shares = self.shares(2) @ three, self.shares(3)
-        return base, shares @ three - base if shares[2] > 0.0 else 0.0
-
-    def left(self, ahead=0):
-        phi = self.coefficients()[2]
-        return phi ** np.maximum(0.0, self.ago - 1.0 + ahead - self.delay)
+    def say(self, k, s, left, last):
+        (score, drawn, _), said = self.three(k, s, left, last)
+        trusted, timed = (evidence.share for evidence in self.evidence)
+        base = (1.0 - trusted) * score + trusted * drawn
+        return (1.0 - timed * left) * base + timed * left * said
 
     def answer(self, scores, ahead=0):
-        out, left = np.zeros(self.K), self.left(ahead)
-        for k in range(self.K):
-            base, added = self.mixed(k, scores[k], self.last[k])
-            out[k] = base + left[k] * added
-        return out
+        left = self.coefficients()[2] ** np.maximum(0.0, self.ago - 1.0 + ahead - self.delay)
+        return np.array([self.say(k, scores[k], left[k], self.last[k]) for k in range(self.K)])
 
     def forget_time(self):
-        self.moments[1:], self.moments[:, 1:], self.targets[1:] = 0.0, 0.0, 0.0
-        self.losses[2], self.gain, self.spread = self.losses.max(), 0.0, 0.0
+        for label in self.history:
+            label[0] = label[0] * [1, 0, 0, 0, 0]
+        self.evidence[1], self.gain, self.spread = Evidence(), 0.0, 0.0
 
     def remembered(self, row):
         """What was known before a row, as far as it is remembered: last, ago."""
@@ -214,47 +211,74 @@ class NaiveTemporal:
             self.pass_row()
         row = len(self.past) - 1 - (self.delay if late is None else late)
         then = self.remembered(row) if late is None or late <= 2 * self.delay + 1 else None
-        earlier, out = self.remembered(row - self.stride), np.zeros(self.K)
-        phi, known, new = self.coefficients()[2], ~np.isnan(y), []
+        phi, known = self.coefficients()[2], ~np.isnan(y)
         last, ago = then or ([np.zeros((2, 2))] * self.K, np.full(self.K, np.inf))
         left = phi ** (ago - 1.0) if then else np.zeros(self.K)
-        for k in range(self.K):
-            base, added = self.mixed(k, scores[k], last[k])
-            out[k] = base + left[k] * added
-        if not known.any() or weight == 0.0:
-            return out
-        part, gone, f = known.mean(), 1 + (late or 0), (self.ones + 0.5) / (self.seen + 1.0)
-        for k in np.flatnonzero(known):
-            s, gain, spread = scores[k], 0.0, 0.0
-            if then and earlier and ago[k] == 1:
-                base, added = self.mixed(k, s, earlier[0][k])
-                gain, spread = added * (y[k] - base), added**2
-            three = cut(self.three(k, s, left[k], last[k]))
-            x = np.array([cut(s) - f[k], *(left[k] * last[k].T).ravel()])
-            new.append((x, y[k] - f[k], (y[k] - three) ** 2, gain, spread))
-        for k in np.flatnonzero(known & (self.ago > gone)):
+        out = np.array([self.say(k, scores[k], left[k], last[k]) for k in range(self.K)])
+        if known.any() and weight > 0.0:
+            if then:
+                self.count(scores, y, weight, left, then, self.remembered(row - self.stride))
+            self.note(scores, y, 1 + (late or 0), phi)
+            self.ones = self.ones + weight * np.nan_to_num(y)
+            self.seen = self.seen + weight * known
+        if len(self.past) >= self.due:
+            for evidence in self.evidence:
+                evidence.close(1 + self.delay)
+            self.due = len(self.past) + 1 + self.delay
+        return out
+
+    def note(self, scores, y, gone, phi):
+        f = (self.ones + 0.5) / (self.seen + 1.0)
+        for k in np.flatnonzero(~np.isnan(y) & (self.ago > gone)):
             fade = np.array([0.0, 0.8]) * phi ** (self.ago[k] - gone - 1.0)
             now = np.array([[y[k] - cut(scores[k])], [y[k] - f[k]]])
             self.last[k] = fade * self.last[k] + np.array([1.0, 0.2]) * now
             self.ago[k] = gone
-        if then:
-            self.count(part, weight, new)
-        self.losses = self.losses - self.losses.min()
-        self.ones = self.ones + weight * np.nan_to_num(y)
-        self.seen = self.seen + weight * known
-        return out
 
-    def count(self, part, weight, new):
-        keep = 0.998**part
-        self.moments, self.targets = keep * self.moments, keep * self.targets
-        self.weight, self.error = keep * self.weight + weight * part, keep * self.error
-        self.gain, self.spread = 0.998 * self.gain, 0.998 * self.spread
-        self.losses = 0.995**part * self.losses
-        for x, height, wrong, gain, spread in new:
-            self.moments = self.moments + weight * np.outer(x, x)
-            self.targets = self.targets + weight * height * x
-            self.losses, self.error = self.losses + weight * wrong, self.error + weight * wrong[2]
-            self.gain, self.spread = self.gain + gain, self.spread + spread
+    def count(self, scores, y, weight, left, then, earlier):
+        known, (last, ago), new, gain = ~np.isnan(y), then, [], np.zeros(2)
+        f, kept = (self.ones + 0.5) / (self.seen + 1.0), 0.995 ** known.mean()
+        for evidence in self.evidence:
+            evidence.fade(kept)
+        for k in np.flatnonzero(known):
+            s, three = scores[k], cut(self.three(k, scores[k], left[k], last[k])[0])
+            x = np.array([cut(s) - f[k], *(left[k] * last[k].T).ravel()])
+            new.append([x, y[k] - f[k], (y[k] - three[2]) ** 2, weight])
+            if earlier and ago[k] == 1:
+                (_, drawn, _), said = self.three(k, s, 1.0, earlier[0][k])
+                gain += weight * (said - drawn) * np.array([y[k] - drawn, said - drawn])
+            for evidence, one, other in zip(self.evidence, three, three[1:], strict=False):
+                evidence.new.append((y[k], one, other, weight))
+        self.fade(kept)
+        self.history += new
+        self.rows += weight * known.mean()
+        self.gain, self.spread = np.array([self.gain, self.spread]) + gain
+
+
+class Evidence:
+    """How much likelier labels were by one of two answers, in blocks of rows."""
+
+    def __init__(self):
+        self.ratio, self.noise, self.steps, self.new = 0.0, 0.0, 0.0, []
+
+    def fade(self, kept):
+        self.ratio, self.noise, self.steps = kept * self.ratio, kept * self.noise, kept * self.steps
+        self.new = [(*rest, kept * weight) for *rest, weight in self.new]
+
+    @property
+    def share(self):
+        share = 1.0 / (1.0 + np.exp(7.0 - self.ratio))
+        return share if share >= 0.1 else 0.0
+
+    def close(self, block):
+        """Gaussian errors of the variance that was seen along the steps so far."""
+        y, one, other, weight = np.array(self.new).reshape(-1, 4).T
+        spread = weight @ (other - one) ** 2
+        few = 5.0 * spread + 1e-9
+        variance = (self.noise + block * 0.25 * few) / (self.steps + few)
+        self.ratio += weight @ ((y - one) ** 2 - (y - other) ** 2) / (2.0 * variance)
+        self.noise += (weight @ ((other - one) * (y - other))) ** 2
+        self.steps, self.new = self.steps + spread, []
 
 
 GRID = -0.1 + 0.025 * np.arange(41)
