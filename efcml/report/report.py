@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from efcml.support.aliases import Facts, PathLike, TableLike
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "matplotlib")
-RULES_PER_LABEL = 3  # of a model with a rule base for each label
 
 
 def write_report(
@@ -73,8 +72,6 @@ def write_report(
         figures = draw_run(result, classifier, active, dataset=dataset, X=X)
     name = MODELS[facts["model"]].title if facts["model"] in MODELS else facts["model"]
     rules = getattr(model, "rules_", None)
-    if isinstance(rules, dict):
-        rules = {label: own[:RULES_PER_LABEL] for label, own in rules.items()}
     table = dataset.table if dataset else None
     columns = [] if table is None else [[one.name, one.said] for one in table.columns]
     versions = {"efcml": facts["version"], "Python": platform.python_version()}
