@@ -47,56 +47,6 @@ def draw_texts(n, p, K, n_initial, others, labels, noise):
     return datasets.from_arrays(X, np.minimum(Y, 1.0), n_initial=n_initial)
 
 
-def draw_topics(n=6000, p=3000, K=60):
-    """Draw texts that drift: a label is there if a text has enough of one to three topics.
-
-    Half of the words are common ones, the others those of one to four topics. At .3 topics change
-    two fifths of their words, from .5 to .7 a fifth of the topics becomes popular and a quarter of
-    the others goes out of use, at .85 a quarter of the labels gets other topics. A value is
-    ``1 + log(count)`` of a word, divided by the length of the row.
-    """
-    rng, T, n_initial, noise = np.random.default_rng(0), max(2 * K // 3, 4), n // 10, 0.1
-    shares = {"words": 0.3, "topics_start": 0.5, "topics_end": 0.7, "labels": 0.85}
-    marks = {event: n_initial + round(at * (n - n_initial)) for event, at in shares.items()}
-    common = rng.permutation(1.0 / (np.arange(p) + 10.0))
-
-    def draw_words():
-        words = np.zeros((T, p))
-        for line in words:
-            own = rng.choice(p, max(p // 30, 5), replace=False, p=common**0.3 / sum(common**0.3))
-            line[own] = rng.gamma(0.6, size=len(own))
-        return words
-
-    def draw_labels():
-        return np.where(rng.permuted(np.tile(np.arange(T), (K, 1)), axis=1).T < many, strength, 0.0)
-
-    early, other = draw_words(), draw_words()
-    late = np.where(rng.random((T, p)) < 0.4, other, early)
-    many, strength = rng.integers(1, 4, K), rng.uniform(0.5, 1.5, (T, K))
-    before, after = draw_labels(), draw_labels()
-    after = np.where(rng.random(K) < 0.25, after, before)
-    popular, comes, goes = rng.gamma(1.0, size=T) + 0.1, rng.random(T) < 0.2, rng.random(T) < 0.25
-    progress = np.clip((np.arange(n) - marks["topics_start"]) / (0.2 * (n - n_initial)), 0.0, 1.0)
-    mixtures, rows = np.zeros((n, T)), []
-    for t in range(n):
-        chance = popular * np.where(comes, progress[t] + 0.01, 1.0 - 0.9 * progress[t] * goes)
-        size = 1 + min(rng.poisson(1.0), 3)
-        own = rng.choice(T, size, replace=False, p=chance / chance.sum())
-        mixtures[t, own] = rng.dirichlet(np.full(size, 1.5))
-        words = mixtures[t, own] @ (late if t >= marks["words"] else early)[own]
-        summed = np.cumsum(common / common.sum() + words / words.sum())
-        drawn = np.searchsorted(summed, rng.random(max(rng.poisson(80), 5)) * summed[-1])
-        columns, counts = np.unique(drawn, return_counts=True)
-        values = 1.0 + np.log(counts)
-        rows.append((columns, values / np.sqrt(values @ values)))
-    ends = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-    columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
-    rule = np.where((np.arange(n) >= marks["labels"])[:, None], mixtures @ after, mixtures @ before)
-    Y = rule + noise * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
-    X, name = csr_array((values, columns, ends), (n, p)), "drifting-topics"
-    return datasets.from_arrays(X, Y, name=name, n_initial=n_initial, marks=marks)
-
-
 def draw_scenes(n, p, K, n_initial, kinds=60):
     """Draw images of eight visual words and two to five labels, both by the kind of scene."""
     rng = np.random.default_rng(0)
@@ -242,7 +192,7 @@ def wide(quick):
     if quick:
         return studies
     texts.pop("river, Bayes per label", None)  # it looks at every word for every label
-    studies.append({"models": texts, "data": draw_topics(), "orders": 1})
+    studies.append({"models": texts, "data": ["drifting-topics"], "orders": 1})
     studies.append({"models": models, "data": ["birds"], "orders": 3})
     patches = {"patches": draw_patches(4000, 600, 45, 800)}
     studies.append({"models": dense, "data": patches, "orders": 1})

@@ -254,7 +254,7 @@ def assert_sound(clf, X):
         if name.startswith("rules/") and name != "rules/prior":
             assert np.isfinite(array).all(), name
     for P, G, Delta in zip(rules.P, rules.G, rules.Delta, strict=True):
-        for at in np.ndindex(P.shape[:2]):
+        for at in range(len(P)):
             inverse, H = whole(P[at].copy()), whole(G[at].copy()) + np.diag(Delta[at])
             eigenvalues = np.linalg.eigvalsh(inverse)
             assert eigenvalues[0] > -20 * EPS * eigenvalues[-1]

@@ -224,6 +224,16 @@ def test_sparse_arff_stays_sparse(tmp_path, texts):
     assert_array_equal(ds.Y, Y)
 
 
+def test_drifting_topics_are_told_better_than_by_chance():
+    ds = datasets.load("drifting-topics", n=900, p=600, K=10, seed=1)
+    assert isinstance(ds.X, csr_array) and ds.marks["words"] == 333
+    again = datasets.load("drifting-topics", n=900, p=600, K=10, seed=1)
+    assert_array_equal(ds.X.data, again.X.data)
+    result = prequential(EFCMLClassifier().fit(*ds.initial), *ds.stream)
+    usual = np.tile(ds.initial[1].mean(axis=0), (len(result.Y), 1))
+    assert result.pa > ((usual >= 0.5) == result.Y).mean() + 0.02 and result.ap > 0.6
+
+
 def test_files_that_lie_about_projected_rows_are_refused(texts, tmp_path):
     clf = EFCMLClassifier().fit(*(part[:100] for part in texts))
     facts, arrays = clf.learner_.state()

@@ -141,24 +141,15 @@ def reproduce(options: Namespace) -> None:
 
 
 def list_names(options: Namespace) -> None:
-    """Print every known name with its size, and whether its files are here."""
-    import pandas  # not above: it takes longer to import than help to print
+    """Print every known name; of published sets also the size, and whether their files are here."""
+    from efcml.datasets.published import CATALOG, available, find_folder
 
-    from efcml import datasets
-    from efcml.datasets.published import CATALOG, find_folder
-
-    rows = []
-    for name in datasets.available():
-        if name in CATALOG:
-            record = CATALOG[name]
-            sizes = record.n, record.p, record.K
-            where = "here" if find_folder(record) else "not here"
-        else:
-            ds = datasets.load(name)  # made in milliseconds
-            sizes, where = (len(ds), ds.X.shape[1], ds.Y.shape[1]), "built in"
-        rows.append([name, *sizes, where])
-    columns = ["name", "rows", "features", "labels", "files"]
-    print(pandas.DataFrame(rows, columns=columns).to_string(index=False))
+    print(f"{'name':<20}    rows  features  labels  files")
+    for name in available():
+        one, where = CATALOG.get(name), f"{'built in':>36}"
+        if one is not None:
+            where = f"{one.n:8}{one.p:10}{one.K:8}  {'' if find_folder(one) else 'not '}here"
+        print(f"{name:<20}{where}")
 
 
 def fetch(options: Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Seeded built-in streams of Gaussian clusters, and their drifts; rows are in `Dataset.marks`.
+"""Seeded built-in streams and their drifts, of which `Dataset.marks` has the rows.
 
 A row is a point of one of six Gaussian clusters. Two latent moods follow linearly from where it
 lies around the centre; their direction has a part common to all clusters and a part of the
@@ -17,6 +17,11 @@ correlated (0.56 for the first two with seed 0) and the outer ones exclude each 
 - ``recurring-drift``: concept A, then B, A, B, A, for a fifth each; B has all own ones reversed.
 - ``local-drift``: at .3 cluster 2 reverses its own directions and its offset; at .65 it goes back
   to its offset and gets directions that are drawn anew.
+
+``drifting-topics`` are words of texts, sparse: half of them common ones, half those of one to four
+topics. A label is there if the text has enough of one to three topics. At .3 topics change two
+fifths of their words, from .5 to .7 a fifth of the topics becomes popular and a quarter of the
+others goes out of use, at .85 a quarter of the labels gets other topics.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator as Rng
+from scipy.sparse import csr_array
 
 from efcml.support.aliases import Bools, Floats
 from efcml.support.checks import check_number, check_whole
@@ -221,7 +227,51 @@ def make_stream(
     return Dataset(name, X, Y, n_initial, description=about, marks=marks)
 
 
+def make_topics(
+    n: int = 6000,
+    *,
+    p: int = 3000,
+    K: int = 60,
+    seed: int = 0,
+    n_initial: int | None = None,
+    noise: float = 0.1,
+) -> Dataset:
+    """Make ``drifting-topics``: n rows, p words, K labels; values are ``1 + log(count)``, scaled.
+
+    A tenth of the rows is the initial part if ``n_initial`` is not given.
+    """
+    rng, T = np.random.default_rng(seed), max(2 * K // 3, 4)
+    n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
+    shares = {"words": 0.3, "topics_start": 0.5, "topics_end": 0.7, "labels": 0.85}
+    marks = {event: n_initial + round(at * (n - n_initial)) for event, at in shares.items()}
+    common, row = rng.permutation(1.0 / (np.arange(p) + 10.0)), np.arange(n)
+    early, other = rng.gamma(0.6, size=(2, T, p)) * (rng.random((2, T, p)) < 1.0 / 30.0) + 1e-9
+    late = np.where(rng.random((T, p)) < 0.4, other, early)
+    order = rng.permuted(np.tile(np.arange(T)[:, None], (2, 1, K)), axis=1)
+    before, after = rng.uniform(0.5, 1.5, (2, T, K)) * (order < rng.integers(1, 4, K))
+    after = np.where(rng.random(K) < 0.25, after, before)
+    popular, comes, goes = rng.gamma(1.0, size=T) + 0.1, rng.random(T) < 0.2, rng.random(T) < 0.25
+    progress = np.clip((row - marks["topics_start"]) / (0.2 * (n - n_initial)), 0.0, 1.0)
+    mixtures, entries = np.zeros((n, T)), []
+    for t in range(n):
+        chance = popular * np.where(comes, progress[t] + 0.01, 1.0 - 0.9 * progress[t] * goes)
+        own = rng.choice(T, 1 + min(rng.poisson(1.0), 3), replace=False, p=chance / chance.sum())
+        mixtures[t, own] = rng.dirichlet(np.full(len(own), 1.5))
+        words = mixtures[t, own] @ (late if t >= marks["words"] else early)[own]
+        chance = common / common.sum() + words / words.sum()
+        drawn = rng.choice(p, max(rng.poisson(80), 5), p=chance / 2.0)
+        columns, counts = np.unique(drawn, return_counts=True)
+        values = 1.0 + np.log(counts)
+        entries.append((values / np.sqrt(values @ values), columns, np.full(len(columns), t)))
+    values, columns, rows = (np.concatenate(part) for part in zip(*entries, strict=True))
+    rule = np.where((row >= marks["labels"])[:, None], mixtures @ after, mixtures @ before)
+    Y = rule + noise * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
+    X, about = csr_array((values, (rows, columns)), (n, p)), f"texts of {T} topics, seed {seed}"
+    names = [f"word{i}" for i in range(p)]
+    return Dataset("drifting-topics", X, Y, n_initial, names, description=about, marks=marks)
+
+
 GENERATORS: dict[str, Callable[..., Dataset]] = {
     name: partial(make_stream, name, **({"p": 2, "K": 3} if name.endswith("2d") else {}))
     for name in KINDS
-}
+} | {"drifting-topics": make_topics}
