@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pkgutil import resolve_name
 from typing import Any
 from zipfile import ZIP_STORED
@@ -209,7 +210,7 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     table = table or getattr(model, "table_", None)
     facts |= {
         "classes": None if pair is None else {"dtype": pair.dtype.str, "values": pair.tolist()},
-        "table": None if table is None else table.facts(),
+        "table": None if table is None else asdict(table),
     }
     facts |= {name: [str(one) for one in getattr(model, name, ())] or None for name in NAMES}
     if name == "ChainEFC":

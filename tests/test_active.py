@@ -11,7 +11,7 @@ from helpers.models import QUICK, freeze, stream
 from numba import njit
 
 from efcml import ActiveLearner, EFCMLClassifier, OneVsRestEFC, load, plots, prequential, save
-from efcml.active.criteria import CRITERIA, Criterion
+from efcml.active import CRITERIA, Criterion
 from efcml.kernels.linalg import whole
 
 X, Y = stream(70)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from efcml.active.criteria import CRITERIA, USUAL
 from efcml.estimators.targets import one_row
 from efcml.evaluation.blocks import AfterBlock, in_blocks
 from efcml.kernels.linalg import whole
@@ -99,6 +98,33 @@ class Row:
             rest = (a + psi[i] * (r @ v)) * np.trace(P[:-1, :-1])
             most = max(most, psi[i] * (v[:-1] @ v[:-1]) / rest) if rest > 0.0 else most
         return float(most)
+
+
+class Criterion(NamedTuple):
+    """When to ask.
+
+    One of your own is an entry of `CRITERIA`; its name can then be given to `ActiveLearner`, saved
+    and studied as the others.
+    """
+
+    meaning: str
+    fires: Callable[[Row], bool]
+
+
+CRITERIA = {
+    "novelty": Criterion("no rule covers the row", lambda row: row.novel),
+    "ambiguity": Criterion(
+        "a score near 0.5",
+        lambda row: abs(row.scores - 0.5).min() < row.thresholds["ambiguity"] - 0.5,
+    ),
+    "instability": Criterion(
+        "learning the row would change a rule much",
+        lambda row: row.instability > row.thresholds["instability"],
+    ),
+    "random": Criterion("as often as the budget allows", lambda row: row.draw < row.due),
+    "all": Criterion("every row", lambda row: True),
+}
+USUAL = ("novelty", "ambiguity", "instability")
 
 
 @dataclass(frozen=True, eq=False)

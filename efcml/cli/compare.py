@@ -17,30 +17,28 @@ REPRODUCED, REPRODUCED_QUICK = Path("reproduced"), Path("reproduced-quick")
 def add_commands(commands: Any) -> None:
     """Add the subcommands."""
     what = "see on the initial part whether other values of parameters are clearly better"
-    parser = commands.add_parser("tune", help=what)
-    shared.add_source(parser)
+    tuning = commands.add_parser("tune", help=what)
+    shared.add_source(tuning)
     what = "20 points of vigilance, alpha and beta (default), or the paper's 1360, which take hours"
-    parser.add_argument("--grid", choices=("short", "paper"), default="short", help=what)
-    what = "a parameter and its values, instead of a grid; may be repeated, for every combination"
-    parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
-    parser.add_argument("--measure", default="pa", metavar="NAME", help="what decides (default pa)")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
-    shared.add_backend(parser)
-    parser.set_defaults(run=tune)
+    tuning.add_argument("--grid", choices=("short", "paper"), default="short", help=what)
+    tuning.add_argument("--measure", default="pa", metavar="NAME", help="what decides (default pa)")
+    tuning.add_argument("--checkpoint", metavar="FOLDER", help="keep what is done; go on from it")
+    tuning.set_defaults(run=tune)
 
     what = "compare variants of EFC-ML on data sets in several orders; write tables and a report"
-    parser = commands.add_parser("study", help=what)
-    shared.add_source(parser, nargs="+")
-    what = "a parameter and its values; others are compared with the first; may be repeated, for"
-    what += " every combination"
-    parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+    studying = commands.add_parser("study", help=what)
+    shared.add_source(studying, nargs="+")
     what = "orders of the stream: that of the file, then shuffles (default 10)"
-    parser.add_argument("--orders", type=int, default=10, metavar="N", help=what)
-    parser.add_argument("--measures", default="pa,ap", metavar="A,B", help="what is measured")
+    studying.add_argument("--orders", type=int, default=10, metavar="N", help=what)
+    studying.add_argument("--measures", default="pa,ap", metavar="A,B", help="what is measured")
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
-    parser.add_argument("--out", type=Path, metavar="DIR", help=what)
-    shared.add_backend(parser)
-    parser.set_defaults(run=study)
+    studying.add_argument("--out", type=Path, metavar="DIR", help=what)
+    studying.set_defaults(run=study)
+
+    for parser, role in ((tuning, "instead of a grid"), (studying, "the first is the standard")):
+        what = f"a parameter and its values, {role}; may be repeated, for every combination"
+        parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
+        shared.add_backend(parser)
 
     what = "run the experiments of the paper; write records, tables, figures and verdicts"
     parser = commands.add_parser("reproduce", help=what)
@@ -98,7 +96,7 @@ def study(options: Namespace) -> None:
     measures = [find(part.strip()).name for part in options.measures.split(",")]
     models = Study.vary(EFCMLClassifier(), **varied)
     for model in models.values():
-        shared.check_parameters(model)
+        model._params()  # refuses values that are out of range
     data = [  # a name stays one, so that a built-in stream is made anew
         shared.read_source(options, name)
         if Path(name).suffix or options.initial is not None

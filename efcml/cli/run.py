@@ -55,7 +55,7 @@ def run(options: Namespace) -> None:
     given = dict(shared.read_pair("--set", text) for text in options.settings)
     given = {name: shared.read_value(value) for name, value in given.items()}
     model = make_model(options.model, random_state=options.seed).set_params(**given)
-    shared.check_parameters(model)
+    model._params()  # refuses values that are out of range
     ds, first = shared.read_source(options, options.data), 0
     if options.quick:
         first = max(ds.n_initial - QUICK_ROWS, 0)

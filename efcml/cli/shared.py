@@ -85,13 +85,6 @@ def read_pair(option: str, text: str) -> tuple[str, str]:
     return name, value
 
 
-def check_parameters(model: Any) -> None:
-    """Refuse values that are out of range."""
-    from efcml.model.params import Params
-
-    Params(**{name: value for name, value in model.get_params().items() if name in Params.names()})
-
-
 def read_value(text: str) -> Any:
     """Return a truth value, a number, a list of numbers, or the word."""
     if text.lower() in ("true", "false"):

@@ -11,18 +11,16 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from efcml.explain import Explanation, RuleList, explain_row, read_rules
-from efcml.model.labels import plain_answer
+from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
+from efcml.support.aliases import Floats
 from efcml.support.declared import with_parameters
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.imports import extra_for
 
 with extra_for("RiverEFCML"):
     from river import base
-
-from efcml.model.labels import Answer
-from efcml.support.aliases import Floats
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
 GAPS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
@@ -125,7 +123,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             learner.add_labels(len(new))
         learner.learn(self._row(features), as_row(labels, self._labels))
 
-    def _row(self, features: dict[Any, float]) -> "Floats":
+    def _row(self, features: dict[Any, float]) -> Floats:
         """Return features as a row (1, p); of many, what is not there is 0."""
         return as_row(features, self._columns, 0.0 if self.learner.directions else nan)
 
@@ -137,7 +135,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         row = row if hasattr(row, "indptr") else csr_array(np.nan_to_num(row)[None])
         return csr_array((row.data, row.indices, row.indptr), (1, p))
 
-    def _answer(self, x: Mapping[Any, Any]) -> "Answer":
+    def _answer(self, x: Mapping[Any, Any]) -> Answer:
         """Return score, decision and probability of every label, in the order of labels."""
         row = self._row(read_features(x))
         return self.learner.answer(row) if self._labels else plain_answer(np.empty((1, 0)))
@@ -228,7 +226,7 @@ def as_float(value: Any) -> float:
         return nan
 
 
-def as_row(values: dict[Any, float], columns: dict[Any, int], gap: float = nan) -> "Floats":
+def as_row(values: dict[Any, float], columns: dict[Any, int], gap: float = nan) -> Floats:
     """Return values by name as an array of one row, with gaps where there is none."""
     row = np.full((1, len(columns)), gap)
     for name in values.keys() & columns.keys():

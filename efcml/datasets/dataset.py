@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -246,7 +245,7 @@ def from_arff(
         if [features, labels] != others:
             raise ValueError(f"{test} has other attributes than {arff}: give files of one data set")
         n_initial = X.shape[0] if n_initial is None else n_initial
-        join = partial(vstack, format="csr") if is_sparse(X) else np.concatenate
+        join = vstack if is_sparse(X) else np.concatenate
         X, Y = join([X, X_test]), np.concatenate([Y, Y_test])
     name = Path(arff).stem if name is None else name
     notes = tuple(notes_on_labels(labels, Y))

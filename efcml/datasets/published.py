@@ -66,7 +66,7 @@ def load(name: str, **options: Any) -> Dataset:
     """Load a data set by name, one of `available()`.
 
     ``n_initial`` sets the number of initial rows of any set. A built-in stream also takes the
-    parameters of `efcml.datasets.streams.make_stream`, such as ``n`` and ``seed``. If the files of
+    parameters of its maker in `efcml.datasets.streams`, such as ``n`` and ``seed``. If the files of
     a published set are nowhere, `DatasetNotFound` says how to get them.
     """
     known = find_name(name)

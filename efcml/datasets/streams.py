@@ -20,26 +20,25 @@ correlated (0.56 for the first two with seed 0) and the outer ones exclude each 
 
 ``drifting-topics`` are words of texts, sparse: half of them common ones, half those of one to four
 topics. A label is there if the text has enough of one to three topics. At .3 topics change two
-fifths of their words, from .5 to .7 a fifth of the topics becomes popular and a quarter of the
-others goes out of use, at .85 a quarter of the labels gets other topics.
+fifths of their words, from .5 to .7 other topics become popular, at .85 a quarter of the labels
+gets other topics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator as Rng
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from efcml.support.aliases import Bools, Floats
 from efcml.support.checks import check_number, check_whole
 
 from .dataset import Dataset, choose_initial
 
-Marks: TypeAlias = dict[str, int]
+Marks = dict[str, int]
 
 N_CLUSTERS = 6
 MIDDLE = N_CLUSTERS  # the centre that no cluster has at first
@@ -228,46 +227,35 @@ def make_stream(
 
 
 def make_topics(
-    n: int = 6000,
-    *,
-    p: int = 3000,
-    K: int = 60,
-    seed: int = 0,
-    n_initial: int | None = None,
-    noise: float = 0.1,
+    n: int = 6000, *, p: int = 3000, K: int = 60, seed: int = 0, n_initial: int | None = None
 ) -> Dataset:
-    """Make ``drifting-topics``: n rows, p words, K labels; values are ``1 + log(count)``, scaled.
+    """Make ``drifting-topics``: n rows, p words, K labels; values are ``log(1 + count)``.
 
     A tenth of the rows is the initial part if ``n_initial`` is not given.
     """
-    rng, T = np.random.default_rng(seed), max(2 * K // 3, 4)
+    rng, T, row = np.random.default_rng(seed), max(2 * K // 3, 4), np.arange(n)[:, None]
     n_initial = choose_initial(n // 10 if n_initial is None else n_initial, n)
     shares = {"words": 0.3, "topics_start": 0.5, "topics_end": 0.7, "labels": 0.85}
     marks = {event: n_initial + round(at * (n - n_initial)) for event, at in shares.items()}
-    common, row = rng.permutation(1.0 / (np.arange(p) + 10.0)), np.arange(n)
+    common = rng.permutation(1.0 / (np.arange(p) + 10.0))
     early, other = rng.gamma(0.6, size=(2, T, p)) * (rng.random((2, T, p)) < 1.0 / 30.0) + 1e-9
-    late = np.where(rng.random((T, p)) < 0.4, other, early)
-    order = rng.permuted(np.tile(np.arange(T)[:, None], (2, 1, K)), axis=1)
-    before, after = rng.uniform(0.5, 1.5, (2, T, K)) * (order < rng.integers(1, 4, K))
-    after = np.where(rng.random(K) < 0.25, after, before)
-    popular, comes, goes = rng.gamma(1.0, size=T) + 0.1, rng.random(T) < 0.2, rng.random(T) < 0.25
-    progress = np.clip((row - marks["topics_start"]) / (0.2 * (n - n_initial)), 0.0, 1.0)
-    mixtures, entries = np.zeros((n, T)), []
-    for t in range(n):
-        chance = popular * np.where(comes, progress[t] + 0.01, 1.0 - 0.9 * progress[t] * goes)
-        own = rng.choice(T, 1 + min(rng.poisson(1.0), 3), replace=False, p=chance / chance.sum())
-        mixtures[t, own] = rng.dirichlet(np.full(len(own), 1.5))
-        words = mixtures[t, own] @ (late if t >= marks["words"] else early)[own]
-        chance = common / common.sum() + words / words.sum()
-        drawn = rng.choice(p, max(rng.poisson(80), 5), p=chance / 2.0)
-        columns, counts = np.unique(drawn, return_counts=True)
-        values = 1.0 + np.log(counts)
-        entries.append((values / np.sqrt(values @ values), columns, np.full(len(columns), t)))
-    values, columns, rows = (np.concatenate(part) for part in zip(*entries, strict=True))
-    rule = np.where((row >= marks["labels"])[:, None], mixtures @ after, mixtures @ before)
-    Y = rule + noise * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
-    X, about = csr_array((values, (rows, columns)), (n, p)), f"texts of {T} topics, seed {seed}"
-    names = [f"word{i}" for i in range(p)]
+    topics = np.stack([early, np.where(rng.random((T, p)) < 0.4, other, early)])
+    topics = common / common.sum() + topics / topics.sum(axis=2, keepdims=True)
+    old, new = rng.gamma(1.0, size=(2, T)) + 0.1
+    progress = np.clip((row - marks["topics_start"]) / (0.2 * (n - n_initial) + 1.0), 0.0, 1.0)
+    chance = (1.0 - progress) * old + progress * new
+    # The first to arrive, each by its chance: so they are drawn one after the other.
+    place = (rng.exponential(size=(n, T)) / chance).argsort(axis=1).argsort(axis=1)
+    mixtures = rng.gamma(1.5, size=(n, T)) * (place <= np.minimum(rng.poisson(1.0, (n, 1)), 3))
+    mixtures /= mixtures.sum(axis=1, keepdims=True)
+    expected = (40.0 * mixtures[t] @ topics[int(t >= marks["words"])] for t in range(n))
+    X = vstack([csr_array(np.log1p(rng.poisson(words))[None]) for words in expected])
+    told_by = rng.random((2, T, K)).argsort(axis=1) < rng.integers(1, 4, K)
+    before, after = rng.uniform(0.5, 1.5, (2, T, K)) * told_by
+    changed = (row >= marks["labels"]) & (rng.random(K) < 0.25)
+    rule = np.where(changed, mixtures @ after, mixtures @ before)
+    Y = rule + 0.1 * rng.normal(size=rule.shape) > rng.uniform(0.25, 0.6, K)
+    names, about = [f"word{i}" for i in range(p)], f"texts of {T} topics, seed {seed}"
     return Dataset("drifting-topics", X, Y, n_initial, names, description=about, marks=marks)
 
 

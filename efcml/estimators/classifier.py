@@ -450,8 +450,7 @@ class EFCMLClassifier(MultiLabelFace):
         ``relevance="off"``, all are 1. `efcml.plots.draw_relevance` draws it;
         ``clf.learner_.relevance.course`` has all looks along the stream.
         """
-        check_is_fitted(self, "learner_")
-        return self.learner_.feature_relevance
+        return self._learned.feature_relevance
 
     def activations(self, X: "TableLike") -> "Floats":
         """Return how much each rule has to say about each row: (n, rules), rows sum to 1.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from efcml.support.aliases import Facts, Floats, PathLike
+from efcml.support.aliases import Floats, PathLike
 from efcml.tables.reading import (
     FLAGS,
     ISO,
@@ -210,10 +210,6 @@ class TableEncoder:
                 problem += "" if column.kind == LABEL else otherwise
                 raise ValueError(f"{table.where}, {table.place(row)}: {problem}")
         return np.hstack(blocks)
-
-    def facts(self) -> Facts:
-        """Return all of it as JSON can hold it."""
-        return asdict(self)
 
     @classmethod
     def from_facts(cls, facts: Any) -> TableEncoder:
