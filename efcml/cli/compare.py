@@ -35,8 +35,8 @@ def add_commands(commands: Any) -> None:
     studying.add_argument("--out", type=Path, metavar="DIR", help=what)
     studying.set_defaults(run=study)
 
-    for parser, role in ((tuning, "instead of a grid"), (studying, "the first is the standard")):
-        what = f"a parameter and its values, {role}; may be repeated, for every combination"
+    for parser, role in ((tuning, "instead of a grid"), (studying, "compared with the first")):
+        what = f"a parameter and its values, {role}; may be repeated: every combination"
         parser.add_argument("--vary", action="append", default=[], metavar="NAME=A,B", help=what)
         shared.add_backend(parser)
 
@@ -55,14 +55,12 @@ def add_commands(commands: Any) -> None:
     parser.set_defaults(run=list_names)
     actions = parser.add_subparsers(metavar="ACTION", dest="action")
     actions.add_parser("list", help="names that efcml knows (also without ACTION)")
-    what = "download a published set into the cache folder"
-    for action, do, about in (
-        ("fetch", fetch, what),
-        ("info", show_info, "size, labels and source of a set"),
-    ):
-        parser = actions.add_parser(action, help=about)
+    fetching = actions.add_parser("fetch", help="download a published set into the cache folder")
+    fetching.set_defaults(run=fetch)
+    showing = actions.add_parser("info", help="size, labels and source of a set")
+    showing.set_defaults(run=show_info)
+    for parser in (fetching, showing):
         parser.add_argument("name")
-        parser.set_defaults(run=do)
 
 
 def tune(options: Namespace) -> None:
@@ -114,9 +112,8 @@ def read_varied(options: Namespace) -> dict[str, list[Any]]:
     varied: dict[str, list[Any]] = {}
     for text in options.vary:
         parameter, values = shared.read_pair("--vary", text)
-        if parameter in varied:
-            raise ValueError(f"--vary names {parameter} twice: give all its values at once.")
-        varied[parameter] = [shared.read_value(value.strip()) for value in values.split(",")]
+        found = [shared.read_value(value.strip()) for value in values.split(",")]
+        varied.setdefault(parameter, []).extend(found)
     return varied
 
 

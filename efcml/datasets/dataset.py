@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -179,10 +179,7 @@ def from_csv(
     given = n_initial if isinstance(n_initial, (int, np.integer)) and n_initial > 0 else None
     n_learned = given or choose_initial(None, n_begun) or n_begun
     encoder = TableEncoder.learn(first, labels, n_learned, kinds or {}, yes or "")
-    parts = []
-    while begun:
-        parts.append(encoder.encode_with_labels(begun.pop(0), labels))
-    parts += (encoder.encode_with_labels(chunk, labels) for chunk in chunks)
+    parts = [encoder.encode_with_labels(chunk, labels) for chunk in chain(begun, chunks)]
     X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
     if yes and not (Y[:, [bool(label.yes) for label in encoder.labels]] == 1).any():
         words = in_words(first.fields(labels[0]).counts)
