@@ -264,18 +264,16 @@ def held_out_scores(rules, X, Y, psi, fires, prior):
 
     Antecedents and the strength of the prior are those of all rows; planes are of least squares.
     """
-    used, scores, batch = range(psi.shape[1]), np.zeros(Y.shape), Batch.of(X, Y, np.ones(len(X)))
-    sums = [batch.sums(psi[:, i]) for i in used]
+    scores, batch = np.zeros(Y.shape), Batch.of(X, Y, psi.sum(axis=1))
     for fold in range(min(HELD_OUT, len(X))):
         out = np.arange(fold, len(X), HELD_OUT)
-        part = batch._replace(R=batch.R[out], Y=Y[out])
-        own = [part.sums(psi[out, i]) for i in used]
-        G = np.stack([sums[i][0] - own[i][0] for i in used])
-        B = np.stack([sums[i][1] - own[i][1] for i in used])
-        W_0 = base_planes(G.sum(axis=0), B.sum(axis=0), prior, batch.groups)
-        for i in used:
+        rest = np.delete(np.arange(len(X)), out)
+        part = batch._replace(R=batch.R[rest], Y=Y[rest], weights=batch.weights[rest])
+        W_0 = part.base(prior)
+        for i in range(psi.shape[1]):
             near = out[fires[out, i] > LEAST_PSI]
             if len(near):
-                W = solve_groups(G[i], B[i], rules.Delta[i, SLOW], W_0, batch.groups)
+                sums = part.sums(psi[rest, i])
+                W = solve_groups(*sums, rules.Delta[i, SLOW], W_0, batch.groups)
                 scores[near] += fires[near, i, None] * (batch.R[near] @ W.T)
     return scores
