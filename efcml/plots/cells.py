@@ -78,6 +78,7 @@ def draw_relevance(
     ax.barh(np.arange(len(shown)), np.maximum(strength[shown], LEAST), 0.75, color=colors)
     ax.axvline(1.0, color=GREY, linestyle="--", linewidth=1.2)
     ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown], fontsize=SMALL)
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(LEAST, 1.2 * max(strength.max(initial=1.0), 2.0)), ylim=(len(shown) - 0.4, -0.6))

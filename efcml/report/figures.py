@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import LogFormatter
 
 from efcml import plots
 from efcml.estimators.classifier import EFCMLClassifier
@@ -97,6 +98,8 @@ def draw_relevance(model: Any, names: Sequence[str]) -> Figure:
         curves = {names[j]: (at, told[:, j]) for j in np.argsort(-told.max(axis=0))[:MOST_LINES]}
         plots.draw_trends(curves, ax=axes[1], ylabel="what it tells of the labels")
         axes[1].set_yscale("log")
+        for set_formatter in (axes[1].yaxis.set_major_formatter, axes[1].yaxis.set_minor_formatter):
+            set_formatter(LogFormatter())  # 20, not 2 x 10^1
     return figure
 
 
