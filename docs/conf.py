@@ -1,9 +1,8 @@
 """The site: Markdown pages by MyST, docstrings by autodoc, nothing from the network.
 
 The pages are plain Markdown and read as well without the site. What Sphinx needs beside that is
-added while a page is read: tables of contents, made of the links of the index pages, and the files
-of the top folder. Before that, the pages of the API reference and copies of the notebooks are put
-where Sphinx looks for them.
+added while a page is read: tables of contents, made of the links of the front page and of the API
+reference. Before that, pages are made of docstrings, notebooks and files of the top folder.
 """
 
 import re
@@ -26,7 +25,6 @@ release = __version__
 language = "en"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".ipynb": "markdown"}
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 default_role = "code"  # single backticks in docstrings
@@ -46,32 +44,19 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {"top_of_page_buttons": []}
 
-# Pages of the site that are files of the top folder.
-TOP_FILES = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
-LINK = re.compile(r"\]\((?:\./)?([\w/.-]+)\.(?:md|rst|ipynb)(?:#[\w-]*)?\)")
+MADE = DOCS / "made"  # pages that are made while the site is built
+LINK = re.compile(r"\]\(([\w/.-]+)\.(?:md|rst)(?:#[\w-]*)?\)")
+TO_MADE = re.compile(r"\]\(\.\./(?:notebooks/)?(\w+)\.(?:md|ipynb)")
 PAIR = re.compile(r"(?<=[\d*]) ([/±]) (?=[\d*.])")  # two numbers of a cell
-API, NOTEBOOKS = DOCS / "api", DOCS / "notebooks"  # made while the site is built
 
 
 def complete_page(app, name, content):
     """Give a page what the site needs and plain Markdown does not have."""
     text = content[0]
-    if app.env.doc2path(name).suffix == ".ipynb":
-        text = notebook_pages.to_markdown(text)
-    if name in TOP_FILES:
-        path = DOCS.parent / TOP_FILES[name]
-        app.env.note_dependency(path)
-        text = path.read_text(encoding="utf-8").replace("](docs/", "](")
-    for page, file in (*TOP_FILES.items(), ("index", "README.md")):
-        text = text.replace(f"](../{file})", f"]({page}.md)")
-    up = "../" * name.count("/")
-    text = text.replace(f"](../{up}notebooks/", f"]({up}notebooks/")
+    if "/" not in name:
+        text = TO_MADE.sub(lambda link: f"](made/{link[1].lower()}.md", text)
     if name == "api":
-        text = api_pages.link_pages(text, API)
-    if name == "notebooks":
-        for path in NOTEBOOKS.glob("*.ipynb"):
-            app.env.note_dependency(path)
-        text = notebook_pages.add_pictures(text, NOTEBOOKS)
+        text = api_pages.link_pages(text, MADE)
     lines = (keep_pairs(line) if line.startswith("|") else line for line in text.splitlines())
     content[0] = "\n".join([*lines, "", *contents(text, pages_below(name))])
 
@@ -82,46 +67,42 @@ def keep_pairs(line):
 
 
 def put_pages(app):
-    """Write the pages that are made of something else."""
-    keep(API, api_pages.make_pages((DOCS / "api.md").read_text(encoding="utf-8")))
-    notebooks = (DOCS.parent / "notebooks").glob("*.ipynb")
-    keep(NOTEBOOKS, {path.name: path.read_text(encoding="utf-8") for path in notebooks})
-
-
-def keep(folder, files):
-    """Let a folder hold these files and no others; those that have not changed are left alone."""
-    folder.mkdir(exist_ok=True)
-    for path in folder.iterdir():
-        if path.is_file() and path.name not in files:
+    """Write the pages that are made of something else; those that have not changed stay."""
+    pages = api_pages.make_pages((DOCS / "api.md").read_text(encoding="utf-8"))
+    top = DOCS.parent
+    for path in (top / "CONTRIBUTING.md", top / "CHANGELOG.md", *top.glob("notebooks/*.ipynb")):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            text = notebook_pages.to_markdown(text)
+        text = re.sub(r"\]\((\.\./)?docs/", "](../", text).replace(".ipynb)", ".md)")
+        pages[f"{path.stem.lower()}.md"] = text
+    MADE.mkdir(exist_ok=True)
+    for path in MADE.iterdir():
+        if path.name not in pages:
             path.unlink()
-    for name, text in files.items():
-        path = folder / name
+    for name, text in pages.items():
+        path = MADE / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
 
 def pages_below(name):
     """Return the names of the pages that a page has to list; none if it is no index."""
-    if name in ("api", "notebooks"):
-        return {f"{name}/{path.stem}" for path in (DOCS / name).iterdir()}
-    folder, _, last = name.rpartition("/")
-    if last != "index":
-        return set()
-    pages = {path.stem for path in (DOCS / folder).glob("*.md")} - {"index"}
-    if not folder:
-        pages |= {f"{path.parent.name}/index" for path in DOCS.glob("*/index.md")}
-    return pages
+    if name == "api":
+        return {f"made/{path.stem}" for path in MADE.glob("*.rst")}
+    if name == "index":
+        pages = {*DOCS.glob("*.md"), *MADE.glob("*.md")} - {DOCS / "index.md"}
+        return {path.relative_to(DOCS).with_suffix("").as_posix() for path in pages}
+    return set()
 
 
 def contents(text, pages):
     """Yield tables of contents: one for each part of an index page, with the pages it links.
 
-    What stands above the first heading counts if there is no other. Pages that are linked nowhere
-    come last.
+    Pages that are linked nowhere come last.
     """
     left = set(pages)
-    above, *parts = re.split(r"^## ", text, flags=re.M)
-    for section in parts or [above]:
+    for section in re.split(r"^## ", text, flags=re.M)[1:]:
         listed = [page for page in dict.fromkeys(LINK.findall(section)) if page in left]
         left -= set(listed)
         yield from table(section.partition("\n")[0].strip("# "), listed)

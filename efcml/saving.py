@@ -3,7 +3,7 @@
 A learner has four members by which it is saved, and nothing else of it is known here:
 ``state()`` gives facts and arrays, ``state_shapes(facts)`` says which arrays these facts ask for,
 ``check_state(facts, arrays)`` refuses values that no state can have, and ``from_state`` builds it.
-A file (docs/saving.md) is what ``np.savez`` writes: the entry ``header`` is JSON as bytes,
+A file (docs/command_line.md) is what ``np.savez`` writes: the entry ``header`` is JSON as bytes,
 ``sha256`` is that of the header and of all arrays, and every other entry is an array.
 """
 

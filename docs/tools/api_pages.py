@@ -31,15 +31,10 @@ class Entry(NamedTuple):
         return "data"
 
 
-def read_entries(text):
-    """Return what the page lists, in its order."""
-    found = (line.groupdict("") for line in LINE.finditer(text))
-    return [Entry(**line, thing=resolve_name(line["name"])) for line in found]
-
-
 def make_pages(text):
     """Return the pages of the names listed in a text, by file; data are on that of their module."""
-    entries = read_entries(text)
+    lines = (line.groupdict("") for line in LINE.finditer(text))
+    entries = [Entry(**line, thing=resolve_name(line["name"])) for line in lines]
     return {
         f"{entry.name}.rst": page_of(entry, entries) for entry in entries if entry.kind != "data"
     }

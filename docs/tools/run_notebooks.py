@@ -1,12 +1,10 @@
 """Execute the notebooks of notebooks/ in place and leave nothing of this machine in them.
 
-The kernel is the interpreter that runs this tool, whatever Jupyter knows of other kernels. Every
-notebook keeps a hash of the cells its outputs were made from, so that stale outputs are found.
+The kernel is the interpreter that runs this tool, whatever Jupyter knows of other kernels.
 """
 
 import argparse
 import base64
-import hashlib
 import io
 import os
 import sys
@@ -38,17 +36,9 @@ class ThisInterpreter(KernelSpecManager):
 
 
 def execute(notebook, *, folder=None, quick=False, changes=None):
-    """Run all cells of a notebook and put their outputs into it.
+    """Run all cells of a notebook, with its small settings if ``quick``, and keep their outputs.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-    folder : path, optional
-        Where the cells run; a folder that is removed afterwards if not given.
-    quick : bool
-        Whether the notebook runs with its small settings.
-    changes : mapping of str to str, optional
-        Variables of the environment to set.
+    They run in ``folder``, or in one that is removed afterwards; ``changes`` go to the environment.
     """
     with tempfile.TemporaryDirectory() as files:
         # Sockets in files of our own: other users of the machine cannot listen.
@@ -81,14 +71,6 @@ def _environment(files, quick):
     return left | settings | ({QUICK: "1"} if quick else {})
 
 
-def hash_of_sources(notebook):
-    """Return a hash of all cells, without their outputs."""
-    digest = hashlib.sha256()
-    for cell in notebook.cells:
-        digest.update(f"{cell.cell_type}\0{cell.source}\0".encode())
-    return digest.hexdigest()
-
-
 def reduce_colors(picture):
     """Return a PNG, as text, with a palette of colours: a third as long."""
     image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
@@ -98,12 +80,11 @@ def reduce_colors(picture):
 
 
 def tidy(notebook):
-    """Make pictures small, drop what says something of the machine, note what was executed."""
+    """Make pictures small, and drop what says something of the machine."""
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
-            "efcml": {"sources": hash_of_sources(notebook)},
         }
     )
     for cell in notebook.cells:

@@ -6,7 +6,6 @@ and stays as it is.
 
 import argparse
 import json
-import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "experiments/results"
 SETS = ("emotions", "birds", "water-quality", "yeast")
 LIBRARIES = ("river", "scikit-learn", "MOA", "label frequencies", "labels of the row before")
-LONG, MUCH = 25, 3000  # lines, characters: longer tables are folded
-TABLE = re.compile(r"^\|.*\|\n\|[ :|-]+\|(?P<lines>(?:\n\|.*\|)+)", re.M)
 
 
 def as_table(header, rows):
@@ -32,6 +29,13 @@ def read(name):
     """Return a record: how it was made, and its lines."""
     record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return record["made"], record["lines"]
+
+
+def read_study(name):
+    """Return the lines of a study by model and data set, its models, and its data sets."""
+    _, lines = read(name)
+    found = {(line["model"], line["data"]): line for line in lines}
+    return found, *(list(dict.fromkeys(line[key] for line in lines)) for key in ("model", "data"))
 
 
 def number(value):
@@ -114,12 +118,10 @@ def source_part():
 
 def changes_table(name):
     """Return scores of the first model of a study, and what others change, by data set."""
-    _, lines = read(name)
-    found = {(line["model"], line["data"]): line for line in lines}
-    sets = [data for data in dict.fromkeys(line["data"] for line in lines) if data in SETS]
-    streams = [data for data in dict.fromkeys(line["data"] for line in lines) if data not in SETS]
-    groups = {data: [data] for data in sets} | ({"drifting streams": streams} if streams else {})
-    models = list(dict.fromkeys(line["model"] for line in lines))
+    found, models, sets = read_study(name)
+    groups = {data: [data] for data in sets if data in SETS}
+    if streams := [data for data in sets if data not in SETS]:
+        groups["drifting streams"] = streams
     rows = []
     for model in models:
         row = [model]
@@ -134,23 +136,17 @@ def changes_table(name):
 
 def data_table(name):
     """Return scores of two models by data set, and what the second one changes."""
-    _, lines = read(name)
-    found = {}
-    for line in lines:
-        found.setdefault(line["data"], {})[line["model"]] = line
-    first, second = dict.fromkeys(line["model"] for line in lines)
-    rows = [
-        [data, pair(own[first]), pair(own[second]), change([own[second]["gain"]])]
-        for data, own in found.items()
-    ]
+    found, (first, second), sets = read_study(name)
+    rows = []
+    for data in sets:
+        one, other = found[first, data], found[second, data]
+        rows.append([data, pair(one), pair(other), change([other["gain"]])])
     return as_table(["PA / AP", first, second, "points"], rows)
 
 
 def scores_table(name):
     """Return the scores of all models by data set, where they were run."""
-    _, lines = read(name)
-    found = {(line["model"], line["data"]): line for line in lines}
-    models, sets = (list(dict.fromkeys(line[key] for line in lines)) for key in ("model", "data"))
+    found, models, sets = read_study(name)
     rows = [
         [model, *(pair(found[model, data]) if (model, data) in found else "" for data in sets)]
         for model in models
@@ -160,12 +156,11 @@ def scores_table(name):
 
 def measures_table(name):
     """Return the means over the data sets of all measures of a study."""
-    _, lines = read(name)
-    measures = list(next(line["gain"] for line in lines if "gain" in line))
+    found, models, sets = read_study(name)
+    measures = list(next(line["gain"] for line in found.values() if "gain" in line))
     rows = []
-    for model in dict.fromkeys(line["model"] for line in lines):
-        own = [line for line in lines if line["model"] == model]
-        means = (sum(line[key] for line in own) / len(own) for key in measures)
+    for model in models:
+        means = (sum(found[model, data][key] for data in sets) / len(sets) for key in measures)
         rows.append([model, *map(number, means)])
     return as_table(["", *(key.replace("_", " ") for key in measures)], rows)
 
@@ -219,14 +214,6 @@ def measure_table(header, show):
     return as_table(["name", *header], rows)
 
 
-def definition_table():
-    """Return what every measure is."""
-    return measure_table(
-        ("function", "definition", "better", "rows without true labels"),
-        lambda one: (f"`{one.counts.__name__}`", one.meaning, one.better, one.empty),
-    )
-
-
 SCIKIT_LEARN = {  # the function, and how it differs
     "pa": ("`1 - hamming_loss`", "none"),
     "ap": (
@@ -253,11 +240,6 @@ SCIKIT_LEARN = {  # the function, and how it differs
     "brier_score": ("`brier_score_loss`, of all labels in one column", "none"),
     "calibration_error": ("none; `calibration_curve` has its bins", ""),
 }
-
-
-def scikit_learn_table():
-    """Return which function of scikit-learn every measure is, and how it differs."""
-    return measure_table(("scikit-learn", "difference"), lambda one: SCIKIT_LEARN[one.name])
 
 
 def data_set_table():
@@ -288,22 +270,17 @@ TABLES = {
     "docs/api.md": {"state": state_tables},
     "docs/your_own_table.md": {"published": data_set_table},
     "docs/parameters.md": {"parameters": parameter_table},
-    "docs/measures.md": {"definitions": definition_table, "scikit-learn": scikit_learn_table},
+    "docs/measures.md": {
+        "definitions": partial(
+            measure_table,
+            ("function", "definition", "better", "rows without true labels"),
+            lambda one: (f"`{one.counts.__name__}`", one.meaning, one.better, one.empty),
+        ),
+        "scikit-learn": partial(
+            measure_table, ("scikit-learn", "difference"), lambda one: SCIKIT_LEARN[one.name]
+        ),
+    },
 }
-
-
-def fold(text):
-    """Return a text whose long tables can be folded: a line to click on."""
-
-    def wrap(table):
-        count = table["lines"].count("\n")
-        if count < LONG and len(table[0]) < MUCH:
-            return table[0]
-        names = table[0].partition("\n")[0].strip("| ").replace(" | ", " · ")
-        head = f"<details open>\n<summary>{count} lines: {names}</summary>"
-        return f"{head}\n\n{table[0]}\n\n</details>"
-
-    return TABLE.sub(wrap, text)
 
 
 def fill(text, name, table):
@@ -322,7 +299,7 @@ def render(root=ROOT):
         pages[file] = (root / file).read_text(encoding="utf-8")
         for name, make in tables.items():
             try:
-                table = fold(make())
+                table = make()
             except FileNotFoundError as error:
                 table = f"*There is no record of today, {Path(error.filename).name}.*"
             pages[file] = fill(pages[file], name, table)
