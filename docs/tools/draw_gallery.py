@@ -18,7 +18,7 @@ def main(arguments=None):
     from efcml.plots import save_figure
 
     parser = argparse.ArgumentParser(description=f"Draw the pictures of {PAGE}.")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs/images", help="folder for the files")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/images", help="folder")
     folder = parser.parse_args(arguments).out
     folder.mkdir(parents=True, exist_ok=True)
     for name, code in PICTURE.findall((ROOT / PAGE).read_text(encoding="utf-8")):
