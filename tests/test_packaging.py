@@ -62,6 +62,6 @@ def test_the_demo_writes_its_numbers_and_figures(tmp_path, monkeypatch):
     spec.loader.exec_module(demo)
     study = demo.run_demo(tmp_path, rows=80)
     assert len(study.models) == 7 and study.result("static").births == 0
-    assert f"{study.result().pa:.3f}" in (tmp_path / "report.html").read_text()
+    assert f"{study.result().pa:.4f}" in (tmp_path / "report.html").read_text()
     assert all((tmp_path / f"{name}.png").exists() for name in ("trends", "rules"))
     assert "one plane" in (tmp_path / "comparison" / "report.html").read_text()
