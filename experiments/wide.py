@@ -170,7 +170,7 @@ def river_models():
     """Return models of river that take words as they come."""
     from river import linear_model, multioutput, naive_bayes, optim
 
-    logistic = linear_model.LogisticRegression(optimizer=optim.Adam(0.01))
+    logistic = linear_model.LogisticRegression(optimizer=optim.SGD(0.1))
     return {
         "river, logistic regression per label": River(multioutput.PerOutputClassifier(logistic)),
         "river, Bayes per label": River(multioutput.PerOutputClassifier(naive_bayes.BernoulliNB())),
