@@ -62,14 +62,17 @@ def find_past(row, temporal):
 @driver
 def pass_rows(count, temporal):
     """Let rows go by; what is known before them is remembered, if it is their turn."""
-    clock, ago = temporal.clock, temporal.ago
+    clock, ago, last, past = temporal.clock, temporal.ago, temporal.last, temporal.past
     stride = stride_of(clock[DELAY])
     for row in range(clock[ROWS], clock[ROWS] + count):
-        if row % stride == 0:
-            slot = (row // stride) % REMEMBERED
+        turn, slot = row % stride == 0, (row // stride) % REMEMBERED
+        if turn:
             temporal.past_row[slot] = row + 1
-            temporal.past_ago[slot], temporal.past[slot] = ago, temporal.last
         for k in range(ago.shape[0]):
+            if turn:  # entry by entry: slices take seconds to compile
+                temporal.past_ago[slot, k] = ago[k]
+                for i in range(4):
+                    past[slot, i, k] = last[i, k]
             ago[k] = min(ago[k] + 1, NEVER)
     clock[ROWS] += count
 
@@ -140,6 +143,14 @@ def answer_temporal(scores, ahead, temporal, out):
 
 
 @kernel
+def fade(sums, kept):
+    """Forget some of the sums."""
+    for i in range(sums.shape[0]):
+        for j in range(sums.shape[1]):
+            sums[i, j] *= kept
+
+
+@kernel
 def learn_label(k, y, f, left, weight, answers, before, x, temporal):
     """Add a known label to the sums; ``before`` is what was known before its row."""
     sums = temporal.sums
@@ -160,7 +171,8 @@ def learn_label(k, y, f, left, weight, answers, before, x, temporal):
 def weigh_steps(block, evidence):
     """Close a block of so many rows: they count for or against either step."""
     for i in range(2):
-        ratio, noise, steps, met, spread = evidence[i]
+        ratio, noise, steps = evidence[i, RATIO], evidence[i, NOISE], evidence[i, STEPS]
+        met, spread = evidence[i, MET], evidence[i, OPEN]
         few = BLOCKS * spread + TINY
         variance = (noise + block * MOST_VARIANCE * few) / (steps + few)
         evidence[i, RATIO] = ratio + (met + 0.5 * spread) / variance
@@ -192,7 +204,10 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
     x, answers = np.zeros(TARGET + 1), np.zeros(3)
     delay = clock[DELAY]
     for t in range(scores.shape[0]):
-        weight, part = weights[t], 1.0 - np.isnan(Y[t]).mean()
+        weight, missing = weights[t], 0
+        for k in range(scores.shape[1]):
+            missing += np.isnan(Y[t, k])
+        part = 1.0 - missing / scores.shape[1]
         if late < 0:
             pass_rows(1, temporal)
         # What was known before this row is what the answer went by.
@@ -202,9 +217,10 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
         read = read_temporal(temporal)
         phi, learns = read[4], slot >= 0 and part > 0.0 and weight > 0.0
         if learns:
-            for sums in (temporal.sums, temporal.evidence):
-                sums *= KEPT**part
-            tally *= KEPT**part
+            fade(temporal.sums, KEPT**part)
+            fade(temporal.evidence, KEPT**part)
+            for i in range(tally.shape[0]):
+                tally[i] *= KEPT**part
             tally[WEIGHT] += weight * part
         for k in range(scores.shape[1]):
             y, s = Y[t, k], scores[t, k]
