@@ -1,5 +1,6 @@
 """EFCMLClassifier, and what all estimators share: they check and name what a learner gets."""
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -240,7 +241,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         try:
             return self._read_target(known, n_rows)[0]
         except ValueError as error:
-            raise ValueError(str(error).replace("y ", "known ", 1)) from None
+            raise ValueError(re.sub(r"\by\b", "known", str(error), count=1)) from None
 
     @one_at_a_time
     def decision_function(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
