@@ -9,7 +9,6 @@ from efcml._jit import check_compiled
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
 from efcml.kernels.linalg import invert, whole
-from efcml.kernels.missing import fill_row
 from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
 from efcml.kernels.proximal import step_planes
 from efcml.kernels.rows import DERIVE_EVERY, RENEW_PENALTY, RENEWAL, ROWS
@@ -221,12 +220,18 @@ class RuleBase(Stage):
 
     def activations(self, rows):
         """Return Psi (n, rules)."""
-        logs = self.distances(rows)
-        if self.settings.density:
-            logs = logs + self.log_det_x
+        return self._shares(self.distances(rows) + self._sizes)
+
+    @property
+    def _sizes(self):
+        """What a rule counts by besides its distance: log|S_x|, or nothing."""
+        return self.log_det_x if self.settings.density else 0.0
+
+    def _shares(self, logs):
+        """Return Psi of squared distances with sizes, the last axis rules (eq. 4)."""
         logs = -0.5 / self.settings.bandwidth * logs
-        psi = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return psi / psi.sum(axis=1, keepdims=True)
+        psi = np.exp(logs - logs.max(axis=-1, keepdims=True))
+        return psi / psi.sum(axis=-1, keepdims=True)
 
     def fire(self, rows):
         """Return Psi (n, rules) of the rules that learn from rows, 0 below the floor."""
@@ -236,15 +241,24 @@ class RuleBase(Stage):
     def fill(self, row):
         """Put what the rules expect of missing features (NaN) into a scaled row.
 
-        Those that rules are formed over by their Gaussians, others by the second moments of the
-        planes, of which P is the inverse, as far as they have learned; else 0, the usual value.
+        A rule is a Gaussian: with its precision L and e = x - c it expects of the missing features
+        m, by those o that are there, ``e_m = -L_mm^-1 L_mo e_o``. With this e_m the form e'L e is
+        the distance at what is there, and ``log|S_oo| = log|S| + log|L_mm|``; so every rule counts
+        by its density there. Features that rules are not formed over are filled by the second
+        moments of the planes, of which P is the inverse, as far as they have learned; else by 0,
+        the usual value.
         """
-        used, axes, s = self.features.used, self.features.numbers, self.settings
-        filled, rules = row[axes], self.arrays
-        if np.isnan(filled).any():
-            known = self.n_rules, rules.center, rules.marginal, rules.facts, s.bandwidth, s.density
-            fill_row(row[axes], *known, filled)
-            row[axes] = filled
+        used, axes, rules = self.features.used, self.features.numbers, self.arrays
+        m = np.flatnonzero(np.isnan(row[axes]))
+        if len(m):
+            L = np.array([whole(S.copy()) for S in self.marginal])
+            center, L_mm = self.center[:, : self.a], L[:, m[:, None], m]
+            e = np.nan_to_num(row[axes] - center)
+            e[:, m] = -np.linalg.solve(L_mm, L[:, m] @ e[..., None])[..., 0]
+            distance = np.maximum((e[:, None] @ L @ e[..., None])[:, 0, 0], 0.0)
+            opened = np.linalg.slogdet(L_mm)[1] if self.settings.density else 0.0
+            psi = self._shares(distance + self._sizes + opened)
+            row[axes[m]] = psi @ (center + e)[:, m]
         missing = np.isnan(row)
         if not missing.any():
             return

@@ -64,8 +64,8 @@ correlation-of-a-label-with-itself kernels/planes.py
     + weight * y[c] * y[k] => + weight * y[c] * y[c]
 cases-expect-nothing kernels/cases.py
     (errors[c] - expected[c]) / (v + own) => errors[c] / (v + own)
-gaps-log-det-sign kernels/missing.py
-    opened += 2.0 * np.log(block[a, a]) => opened -= 2.0 * np.log(block[a, a])
+gaps-log-det-sign model/rulebase.py
+    distance + self._sizes + opened => distance + self._sizes - opened
 time-a-row-older kernels/temporal.py
     row = clock[ROWS] - 1 - (delay => row = clock[ROWS] - 2 - (delay
 old-labels-stay-sure kernels/temporal.py
