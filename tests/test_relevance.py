@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 from helpers.models import freeze
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, plots, prequential, save
-from efcml.kernels.linalg import whole
 from efcml.model import relevance
-from efcml.model.cases import CaseStage
-from efcml.model.relevance import Features
 from efcml.report import draw_run
 
 QUICK = {"prior": 1.0, "max_rules": 6}
@@ -167,34 +164,6 @@ def test_any_split_copy_and_file_give_the_same_bits(rng, tmp_path, gaps):
     assert whole_stream.learner_.relevance.arrays.count[relevance.CHANGES] > 1
     assert freeze(parts.learner_.state()) == freeze(whole_stream.learner_.state())
     assert_array_equal(parts.predict_proba(X[:9]), whole_stream.predict_proba(X[:9]))
-
-
-def test_what_is_narrowed_keeps_what_it_knows_of_the_rest(rng):
-    X, Y = rows_and_labels(rng, 500, p=5, noise=0, K=3)
-    clf = EFCMLClassifier(**QUICK, relevance="off", beta=0.0).fit(X[:300], Y[:300])
-    clf.partial_fit(X[300:], Y[300:])
-    learner, kept = clf.learner_.copy(), np.array([0, 2, 3])
-    old, cases = clf.learner_.rules, clf.learner_.stage(CaseStage)
-    S = [np.linalg.inv(whole(one.copy())) for one in old.joint]
-    rows = cases.arrays.rows[: cases.n_cases]
-    values = cases.similarity_unclipped(rows) @ cases.arrays.weights[: cases.n_cases]
-    for stage in learner.stages[:2]:
-        stage.narrow(Features(kept, np.array([0, 2])))
-    rules, narrow = learner.rules, learner.stage(CaseStage)
-    q = np.array([0, 3, 5, 6, 7])  # axes and labels
-    for i in range(rules.n_rules):
-        assert_allclose(np.linalg.inv(whole(rules.joint[i].copy())), S[i][np.ix_(q, q)], rtol=1e-8)
-        assert_allclose(rules.center[i], old.center[i, q])
-        d = np.array([0, 2, 3, 5])
-        G = whole(old.G[i, 0].copy())[np.ix_(d, d)]
-        Delta, B = old.Delta[i, 0, d], old.B[i, 0][:, d]
-        target = B + Delta * old.W_0[i, 0][:, d]
-        assert_allclose(rules.W[i, 0], np.linalg.solve(G + np.diag(Delta), target.T).T, atol=1e-8)
-        assert_allclose(whole(rules.P[i, 0].copy()), np.linalg.inv(G + np.diag(Delta)), atol=1e-9)
-    m = narrow.n_cases
-    at = [np.flatnonzero((rows[:, kept] == row).all(axis=1))[0] for row in narrow.arrays.rows[:m]]
-    new = narrow.similarity_unclipped(narrow.arrays.rows[:m]) @ narrow.arrays.weights[:m]
-    assert_allclose(new, values[at], atol=1e-6)
 
 
 def test_rules_over_a_part_are_rules_of_the_part(rng):

@@ -160,33 +160,16 @@ def test_of_an_unknown_feature_nothing_is_left(rng):
         assert_allclose(S[1], np.eye(5)[1] * rules.S_0[1], atol=1e-9)
 
 
-@pytest.mark.parametrize("change", [SHIFT, BOTH])
-def test_cases_say_the_same_at_their_rows(rng, change):
+def test_of_cases_only_the_trust_in_them_stays(rng):
     X, errors = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
     stage = CaseStage(3, 2, 10)
     stage.begin(X, np.zeros((20, 2)), errors, np.ones(20))
-    old, said = stage.arrays.rows[: stage.n_cases].copy(), stage.copy()
-    values = said.similarity_unclipped(old) @ said.arrays.weights[: len(old)]
-    stage.change_units(change)
-    n = stage.n_cases
-    kept = np.flatnonzero(np.isin(said.arrays.age[: len(old)], stage.arrays.age[:n]))
-    assert_allclose(stage.arrays.rows[:n], change.rows(old)[kept])
-    K = stage.similarity_unclipped(stage.arrays.rows[:n])
-    assert_allclose(K @ stage.arrays.weights[:n], values[kept], atol=1e-9)
-    assert_allclose(K @ whole(stage.arrays.inverse[:n, :n].copy()), np.eye(n), atol=1e-8)
-    empty = CaseStage(3, 2, 10)
-    empty.change_units(change)
-    assert empty.n_cases == 0
-
-
-def test_cases_that_come_too_near_to_newer_ones_go():
-    stage = CaseStage(1, 1, 8)
-    X = np.array([[-2.0], [0.0], [2.0], [2.8]])
-    stage.begin(X, np.zeros((4, 1)), np.ones((4, 1)), np.ones(4))
-    newest = stage.arrays.age.max()
-    stage.change_units(ChangeOfUnits(np.array([0.05]), np.zeros(1)))
-    assert stage.n_cases < 4 and newest in stage.arrays.age[: stage.n_cases]
-    assert not stage.arrays.weights[stage.n_cases :].any()
+    stage.follow(X, np.zeros((20, 2)), -errors, np.ones(20), np.ones(20))
+    share = stage.share
+    assert share != CaseStage.towards
+    stage.change_units(SHIFT)
+    assert stage.n_cases == 0 and stage.share == share
+    assert_array_equal(stage.answer(X, errors), errors)
 
 
 # The watch

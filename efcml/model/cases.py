@@ -15,7 +15,6 @@ from efcml.support.guard import one_blas_thread
 WIDTH, NOISE = 0.25, 1.0  # how far a case reaches; how much of an error is taken for chance
 RECENT = 25  # cases of the last rows; there is next to nothing left of older ones
 RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less for chance
-LEAST_APART = 0.05  # novelty of cases that are kept when a change of units brings them nearer
 
 
 class CaseStage(Stage):
@@ -27,9 +26,11 @@ class CaseStage(Stage):
 
     def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE, *, features=None):
         self.width, self.noise = float(width), float(noise)
-        self.features = features or Features.all(n_features)
-        sizes = {"m": capacity, "p": len(self.features.used), "K": n_labels}
-        self.arrays = Cases(**CASES.allocate(sizes))
+        self._begin_empty(features or Features.all(n_features), capacity, n_labels)
+
+    def _begin_empty(self, features, m, K):
+        self.features = features
+        self.arrays = Cases(**CASES.allocate({"m": m, "p": len(features.used), "K": K}))
         self.arrays.owed[0] = 1.0
 
     @property
@@ -55,7 +56,7 @@ class CaseStage(Stage):
         chosen = np.linspace(0, len(rows), len(self.arrays.rows), endpoint=False).astype(int)
         chosen = np.unique(chosen)
         Z = np.clip(rows[chosen], -FAR, FAR)
-        apart = find_apart(self.similarity(Z, Z), range(len(Z)), LEAST_NOVELTY)
+        apart = find_apart(self.similarity(Z, Z))
         Z = Z[apart]
         arrays, m = self.arrays, len(Z)
         K, k = self.similarity(Z, Z), self.similarity(rows, Z)
@@ -87,49 +88,15 @@ class CaseStage(Stage):
         return out
 
     def change_units(self, change):
-        """Move the rows; what they say at these rows stays."""
-        self._move(change.of(self.features.used).rows(self.arrays.rows[: self.n_cases]))
+        """Forget all cases: how far rows are apart is another."""
+        self.restart(self.features)
 
-    def narrow(self, features):
-        """Compare rows by a part of the features; what they say at the remembered ones stays."""
-        kept = np.searchsorted(self.features.used, features.used)
-        self.features = features
-        if len(kept) < self.arrays.rows.shape[1]:
-            self._move(self.arrays.rows[: self.n_cases, kept])
-
-    def follow_on(self, old):
-        """Be trusted as far as other cases were; these have just begun from the last rows."""
+    def restart(self, features):
+        """Compare rows by these features from now on; of the cases only the trust in them stays."""
+        old = self.arrays
+        self._begin_empty(features, len(old.rows), old.weights.shape[1])
         for name in ("trial", "level", "echo"):
-            getattr(self.arrays, name)[:] = getattr(old.arrays, name)
-
-    def _move(self, rows):
-        """Put other rows in the places of the cases; what they say there stays, as sure as it is.
-
-        A shift alone changes no similarity. Else cases that have come too near to newer ones go:
-        their values could not be kept without weights that run away.
-        """
-        a, n = self.arrays, self.n_cases
-        old, new = self.similarity_unclipped(a.rows[:n]), self.similarity_unclipped(rows)
-        self.arrays = a = a._replace(rows=np.zeros((len(a.rows), rows.shape[1])))
-        a.rows[:n] = rows
-        if n == 0 or np.abs(new - old).max() < 1e-9:
-            return
-        kept = find_apart(new, np.argsort(-a.age[:n], kind="stable").tolist(), LEAST_APART)
-        values, at = (old @ a.weights[:n])[kept], np.ix_(kept, kept)
-        A = a.covariance[:n, :n]
-        A = np.tril(A) + np.tril(A, -1).T
-        spread, inverse, age = (old @ A @ old)[at], invert(new[at]), a.age[kept].copy()
-        for array in (a.rows, a.inverse, a.weights, a.covariance, a.age):
-            array[:n] = 0
-        m = len(kept)
-        a.rows[:m], a.age[:m], a.weights[:m] = rows[kept], age, inverse @ values
-        a.inverse[:m, :m], a.covariance[:m, :m] = inverse, inverse @ spread @ inverse
-        a.count[SIZE], a.count[CHANGES] = m, 0
-
-    def similarity_unclipped(self, rows):
-        """Return the similarity of rows that may lie far out."""
-        squares = np.array([((rows - row) ** 2).sum(axis=1) for row in rows])
-        return np.exp(-0.5 / (rows.shape[1] * self.width) * squares)
+            getattr(self.arrays, name)[:] = getattr(old, name)
 
 
 class RecentStage(CaseStage):
@@ -146,17 +113,17 @@ class RecentStage(CaseStage):
         return scores
 
 
-def find_apart(K, order, least):
-    """Return which rows, by their similarities, are new beside those that come before in order."""
+def find_apart(K):
+    """Return which rows, by their similarities, are new beside those before."""
     kept, L = [], np.zeros_like(K)  # Cholesky, row by row
-    for i in order:
+    for i, similar in enumerate(K):
         n = len(kept)
-        line = solve_triangular(L[:n, :n], K[i, kept], lower=True, check_finite=False)
+        line = solve_triangular(L[:n, :n], similar[kept], lower=True, check_finite=False)
         novelty = 1.0 - line @ line
-        if novelty > least:
+        if novelty > LEAST_NOVELTY:
             L[n, :n], L[n, n] = line, np.sqrt(novelty)
             kept.append(i)
-    return np.array(sorted(kept), dtype=np.int64)
+    return kept
 
 
 def learn_errors(K, k, errors, counts):

@@ -345,30 +345,22 @@ class Learner(Guarded):
 
     @one_blas_thread()
     def _look(self) -> list[tuple[str, int]]:
-        """Look which features matter by now, and go on with these; return what became of rules.
+        """Look which features matter by now; return what became of rules.
 
-        Where features only leave, what was learned of the others stays as it is. Else, or if all
-        rows so far are among the last, rules and cases begin anew from these.
+        If others do, rules and cases begin anew from the last rows.
         """
         rows, Y, weights = self.latest
-        before = self.relevance.features
         if not self.relevance.look(rows, Y, weights, self.rows_seen):
             return []
-        features = self.relevance.features
-        if features.is_part_of(before) and self.rows_seen > len(rows):
-            for stage in self.stages:
-                if isinstance(stage, RuleBase | CaseStage):
-                    stage.narrow(features)
-            return []
-        whole, old, scores = self.fill(rows), self.stages, None
-        self.stages = self._make_stages()
-        for i, (stage, was) in enumerate(zip(self.stages, old, strict=True)):
+        whole, old, scores = self.fill(rows), self.rules, None
+        self.stages[0] = self._make_stages()[0]
+        for stage in self.stages:
+            if isinstance(stage, CaseStage):
+                stage.restart(self.relevance.features)
             if isinstance(stage, RuleBase | CaseStage):
                 scores = stage.begin(whole, scores, Y, weights)
-                stage.follow_on(was)
-            else:
-                self.stages[i] = was
-        dropped = [("drop", uid) for uid in old[0].uid.tolist()]
+        self.rules.follow_on(old)
+        dropped = [("drop", uid) for uid in old.uid.tolist()]
         return dropped + [("birth", uid) for uid in self.rules.uid.tolist()]
 
     def _follow(self, rows: Floats, Y: Floats, weights: Floats) -> Answer:

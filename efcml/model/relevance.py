@@ -6,8 +6,8 @@ makes all distances alike. Planes and cases leave the others out if that predict
 better, because features that are weak alone help together.
 
 Every so many learned rows the last ones are looked at again. Features that have come to tell
-something join, and rules and cases begin anew from these rows; those that tell nothing any more
-leave, and what was learned of the others stays as it is.
+something join, those that tell nothing any more leave, and rules and cases begin anew from these
+rows.
 """
 
 from typing import NamedTuple
@@ -60,11 +60,6 @@ class Features(NamedTuple):
     def numbers(self):
         """Numbers of the axes."""
         return self.used[self.axes]
-
-    def is_part_of(self, other):
-        """Whether no feature counts that does not for the other."""
-        pairs = (self.used, other.used), (self.numbers, other.numbers)
-        return all(np.isin(*pair).all() for pair in pairs)
 
     def take(self, rows):
         """Return what is used of some rows."""

@@ -47,26 +47,6 @@ def start_variances(X, K, width):
 # Gaussians
 
 
-def narrow(rules, n_rules, axes, planes):
-    """Return rules over some of their axes, with planes over some of their features.
-
-    Gaussians are marginals of what they were; of planes only the sums are, P and W are to be
-    derived anew.
-    """
-    a, p = rules.marginal.shape[1], rules.W.shape[-1] - 1
-    kept = {"a": axes, "p": planes, "d": np.append(planes, p)}
-    kept["q"] = np.append(axes, np.arange(a, rules.center.shape[1]))
-    arrays = rules._asdict()
-    for column in RULES.columns:
-        for axis, dim in enumerate(column.dims):
-            if dim in kept:
-                arrays[column.name] = np.take(arrays[column.name], kept[dim], axis=axis)
-    new = Rules(**arrays)
-    for i in range(n_rules):
-        set_gaussian(new, i, invert(rules.joint[i])[np.ix_(kept["q"], kept["q"])])
-    return new
-
-
 def set_gaussian(rules, i, covariance):
     """Give a rule its covariance: both precisions and log-determinants."""
     p, upper = rules.marginal.shape[1], factor(covariance)

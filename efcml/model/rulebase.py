@@ -517,18 +517,6 @@ class RuleBase(Stage):
         self.K += count
         self.settings = self._settings()
 
-    def narrow(self, features):
-        """Go on with a part of the features: marginals, and parts of the sums, are exact."""
-        old, same = self.features, len(features.used) == self.p
-        planes = np.searchsorted(old.used, features.used)
-        axes = np.searchsorted(old.numbers, features.numbers)
-        self.S_0 = self.S_0[np.append(axes, self.a + np.arange(self.K))]
-        self.arrays = reshape.narrow(self.arrays, self.n_rules, axes, planes)
-        self.features, self.p, self.a = features, len(features.used), len(features.axes)
-        self.settings, self._with_planes = self._settings(), True
-        for i in range(0 if same else self.n_rules):
-            self._finish(i)
-
     def follow_on(self, old):
         """Count on where other rules end; these have just begun from the last rows."""
         rules, gone = self.arrays, old.rows_seen - self.rows_seen
