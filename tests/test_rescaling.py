@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers.streams import COMPILED, make_params, random_rows, unscaled_learner, with_gaps
+from helpers.streams import COMPILED, make_params, random_rows, with_gaps
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml.kernels.linalg import whole
 from efcml.kernels.watch import UNFIT
 from efcml.model import rescaling
 from efcml.model.cases import CaseStage
@@ -17,21 +16,17 @@ from efcml.model.rescaling import (
     KEPT,
     MOST_HELD,
     MOVED,
-    ChangeOfUnits,
     ScaleWatch,
     go_one_way,
-    has_digits,
-    is_stretched,
+    is_far,
 )
+from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler, find_wild, is_resting
 from efcml.model.trace import Trace
 
 pytestmark = [
     pytest.mark.uncompiled,
 ]
-
-A, B = np.array([2.0, 0.25, 1.3]), np.array([-3.0, 0.5, 7.0])
-SHIFT, BOTH = ChangeOfUnits(np.ones(3), B), ChangeOfUnits(A, B)
 
 
 # Standardisation
@@ -102,74 +97,6 @@ def test_a_scale_ignores_what_is_missing(rng):
     watch = ScaleWatch.from_rows(X, X, 2).arrays
     assert watch.asleep.tolist() == [True, True, False]
     assert watch.lively.tolist() == [False, False, True]
-
-
-# Other units
-
-
-def trained(rng, **changes):
-    learner = unscaled_learner(3, 2, vigilance=1.2, clip=1e6, **changes)
-    return learner.learn(*random_rows(rng, 60, 3, 2, 0.8))
-
-
-@pytest.mark.parametrize("change", [SHIFT, BOTH])
-@pytest.mark.parametrize("changes", [{}, {"forgetting": "auto"}, {"activation": "distance"}])
-def test_scores_stay(rng, change, changes):
-    learner, X = trained(rng, **changes), rng.normal(size=(40, 3))
-    before = learner.score(X)
-    stages = rescaling.changed_stages(learner.stages, change)
-    assert_allclose(learner.score_scaled(change.rows(X), stages), before, atol=1e-9)
-    assert np.array_equal(learner.score(X), before)
-
-
-@pytest.mark.parametrize("forgetting", [1.0, "auto"])
-def test_the_state_is_that_of_re_expressed_rows(rng, forgetting):
-    """Without a prior to speak of, S_0 apart: as if all rows had come in the new units."""
-    X, Y = random_rows(rng, 60, 3, 2)
-    changes = {"max_rules": 1, "correlation": "none", "prior": 1e-6, "forgetting": forgetting}
-    changes |= {"variance_floor": 0.0, "clip": 1e6}
-    learner, other = (unscaled_learner(3, 2, **changes) for _ in range(2))
-    a = np.append(BOTH.a**2, [1.0, 1.0])
-    other.rules.S_0 = other.rules.S_0 * a
-    other.rules.settings = other.rules._settings()
-    learner.learn(X, Y)
-    other.learn(BOTH.rows(X), Y)
-    learner.rules.change_units(BOTH)
-    one, two = learner.rules, other.rules
-    assert_allclose(one.center, two.center, atol=1e-9)
-    for name in ("joint", "marginal", "G"):
-        pair = [whole(getattr(rules, name)[(0,) * (getattr(rules, name).ndim - 2)].copy())
-                for rules in (one, two)]  # fmt: skip
-        assert_allclose(*pair, rtol=1e-6, atol=1e-8, err_msg=name)
-    assert_allclose(one.B, two.B, rtol=1e-7, atol=1e-7)
-    assert_allclose(one.log_det, two.log_det, atol=1e-6)
-    assert_allclose(one.W, two.W, rtol=1e-3, atol=1e-3)
-    G, P = (whole(array[0, 0].copy()) for array in (one.G, one.P))
-    assert np.abs(P @ (G + np.diag(one.Delta[0, 0])) - np.eye(4)).max() < 1e-6
-
-
-def test_of_an_unknown_feature_nothing_is_left(rng):
-    learner = trained(rng)
-    change = ChangeOfUnits(np.array([1.0, 0.0, 1.0]), np.zeros(3))
-    learner.rules.change_units(change)
-    rules = learner.rules
-    assert not rules.W[:, :, :, 1].any() and not rules.center[:, 1].any()
-    assert not rules.G[:, :, 1].any() and not rules.B[:, :, :, 1].any()
-    for joint in rules.joint:
-        S = np.linalg.inv(whole(joint.copy()))
-        assert_allclose(S[1], np.eye(5)[1] * rules.S_0[1], atol=1e-9)
-
-
-def test_of_cases_only_the_trust_in_them_stays(rng):
-    X, errors = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
-    stage = CaseStage(3, 2, 10)
-    stage.begin(X, np.zeros((20, 2)), errors, np.ones(20))
-    stage.follow(X, np.zeros((20, 2)), -errors, np.ones(20), np.ones(20))
-    share = stage.share
-    assert share != CaseStage.towards
-    stage.change_units(SHIFT)
-    assert stage.n_cases == 0 and stage.share == share
-    assert_array_equal(stage.answer(X, errors), errors)
 
 
 # The watch
@@ -333,36 +260,25 @@ def test_a_doubt_that_ends_mutes_what_was_off_for_nothing():
     assert watch.changes == (1, 1)
 
 
-CHANGES = [(1.0, 0.0, True, False), (30.0, 0.0, True, True), (0.01, 3.0, True, True)]
-CHANGES += [(1e5, 0.0, False, True), (1.0, 1e5, False, False)]
+@pytest.mark.parametrize("a, b", [(30.0, 0.0), (0.01, 3.0), (1.0, 1e5)])
+def test_how_far_a_change_may_go(a, b):
+    assert is_far(np.array([1.0, a]), np.array([0.0, b]))
+    assert not is_far(np.array([1.0, 0.2]), np.array([3.0, -40.0]))
 
 
-@pytest.mark.parametrize("a, b, digits, stretched", CHANGES)
-def test_how_far_a_change_may_go(a, b, digits, stretched):
-    change = ChangeOfUnits(np.array([1.0, a]), np.array([0.0, b]))
-    assert has_digits(change.a, change.b) == digits
-    assert is_stretched(change) == stretched
-    assert ChangeOfUnits(np.ones(2), np.zeros(2)).is_none and change.is_none == (
-        a == 1.0 == 1.0 + b
-    )
-
-
-@pytest.mark.parametrize("broken", [(MOVED,), (MOVED, KEPT)])
-def test_a_change_that_leaves_only_rounding_is_not_read(rng, monkeypatch, broken):
-    X, Y = random_rows(rng, 400, 2, 2)
-    X[200:] = 30.0 * X[200:] + 50.0
-    learner, left = (
-        Learner(make_params(scaling="follow"), 2, 2).fit(X[:150], Y[:150]),
-        [len(broken)],
-    )
-    plain = rescaling.changed_stages
-
-    def rounding(*given):
-        left[0] -= 1
-        if left[0] >= 0:
-            raise np.linalg.LinAlgError
-        return plain(*given)
-
-    monkeypatch.setattr(rescaling, "changed_stages", rounding)
-    learner.learn(X[150:], Y[150:])
-    assert learner.watch.changes == (0, 1)
+def test_what_begins_anew_goes_on_counting(rng):
+    """Of rules only the counts go on, of cases the trust in them; the last rows move along."""
+    X, Y = random_rows(rng, 400, 3, 2)
+    learner = Learner(Params(**STREAM, relevance="off"), 3, 2).fit(X[:300], Y[:300])
+    learner.learn(X[300:], Y[300:])
+    old, cases, rows = learner.rules, learner.stage(CaseStage), learner.latest[0]
+    uids, share, seen = old.uid.tolist(), cases.share, learner.rows_seen
+    events = learner.begin_anew(lambda rows: 0.5 * rows + 1.0)
+    assert learner.rows_seen == seen and learner.stage(CaseStage).share == share
+    assert events[: len(uids)] == [("drop", uid) for uid in uids]
+    assert [uid for _, uid in events[len(uids) :]] == learner.rules.uid.tolist()
+    assert min(learner.rules.uid) > max(uids)
+    assert_array_equal(learner.latest[0], 0.5 * rows + 1.0)
+    fresh = RuleBase(learner.params, 3, 2)
+    fresh.begin(learner.latest[0], None, *learner.latest[1:])
+    assert_array_equal(learner.rules.W, fresh.W)

@@ -87,10 +87,6 @@ class CaseStage(Stage):
                 arrays.count[CHANGES] = 0
         return out
 
-    def change_units(self, change):
-        """Forget all cases: how far rows are apart is another."""
-        self.restart(self.features)
-
     def restart(self, features):
         """Compare rows by these features from now on; of the cases only the trust in them stays."""
         old = self.arrays

@@ -52,6 +52,8 @@ from efcml.support.progress import tell
 from efcml.support.states import nest, pick, to_plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from efcml.model.labels import Answer
     from efcml.support.aliases import Arrays, Facts, Floats, Shapes, State
 
@@ -304,13 +306,15 @@ class Learner(Guarded):
 
     def _learn_held(self, trace: Trace) -> None:
         """Decide about the scale and learn the rows that were held for that."""
-        X, Y, weights = decide_scale(self)
+        X, Y, weights, events = decide_scale(self)
+        last = len(trace.rules) - 1
+        trace.events += [(last, kind, uid) for kind, uid in events]
         waited, self.waiting = self.waiting, 0
         self.pass_rows(waited - len(X))  # the others between them have no labels
         part = Trace.for_rows(len(X), self.n_labels)
         self._learn_scaled(self.scaler.transform(X), Y, part, weights)
         trace.rules[-1] = self.n_rules
-        trace.events += [(len(trace.rules) - 1, kind, uid) for _, kind, uid in part.events]
+        trace.events += [(last, kind, uid) for _, kind, uid in part.events]
 
     def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
         """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
@@ -350,9 +354,18 @@ class Learner(Guarded):
         If others do, rules and cases begin anew from the last rows.
         """
         rows, Y, weights = self.latest
-        if not self.relevance.look(rows, Y, weights, self.rows_seen):
-            return []
+        changed = self.relevance.look(rows, Y, weights, self.rows_seen)
+        return self.begin_anew() if changed else []
+
+    def begin_anew(self, move: Callable[[Floats], Floats] | None = None) -> list[tuple[str, int]]:
+        """Let rules and cases begin anew from the last rows; return what became of rules.
+
+        ``move`` puts these rows into the scale of now.
+        """
+        rows, Y, weights = self.latest
         whole, old, scores = self.fill(rows), self.rules, None
+        if move is not None:
+            whole, self._latest = move(whole), [(move(rows), Y, weights)]
         self.stages[0] = self._make_stages()[0]
         for stage in self.stages:
             if isinstance(stage, CaseStage):

@@ -7,16 +7,15 @@ come from elsewhere, or what measures them has moved. The labels of the held row
 feature that grows from row to row, as a date does, never comes back to where it was: no row to come
 is like those that were learned, and it is ignored from then on. Then the rows are learned.
 
-Scaled rows become ``a x + b``, so ``r = [x, 1]`` becomes ``T r``. What rules and cases hold are
-sums and functions of such rows: they can be worked out as they would be had the rows come in the
-new units. Only the prior, which belongs to units, is a new one.
+What measures has moved: the scaled rows of before are as good as new ones, and the state stays.
+Rows come from elsewhere: in the new scale the rows of before are ``a x + b``, and rules and cases
+begin anew from the last of them. To re-express exactly all that was learned is no better.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from efcml.kernels.linalg import invert, whole
 from efcml.kernels.watch import (
     DOUBT,
     FARTHEST,
@@ -33,7 +32,6 @@ from efcml.kernels.watch import (
     wandering,
     watch_rows,
 )
-from efcml.model.reshape import set_gaussian
 from efcml.model.scaler import Scaler, is_resting
 from efcml.model.stages import Stage
 from efcml.model.tables import WATCH, Watch
@@ -46,47 +44,9 @@ SURE = 0.8  # share of a limit that held rows must pass: they do not lag as what
 AWAKE = LEAK / (1.0 + LEAK)  # share of held rows in which a feature varies that never did
 MOST_NEAR = 0.1  # share of initial rows in which a feature hardly differs from the row before
 MUTED = 1000  # rows in which a feature that was off for nothing raises no doubt
-FARTHEST_SHIFT = 1e4  # of |b|, a and 1/a: beyond, an exact change would leave only rounding
+FARTHEST_SHIFT = 1e4  # deviations; beyond, nothing that was learned is of use
 ONE_WAY = 0.9  # of the steps between held rows, forward less back: more, and a feature grows
-MOST_STRETCH = 20.0  # of a and 1/a: beyond, what was learned is of no use to rows from elsewhere
-
-
-@dataclass(frozen=True)
-class ChangeOfUnits:
-    """Scaled features ``x`` are ``a x + b`` in the new units.
-
-    ``a = 0`` says that nothing is known of a feature: its values so far count as 0, and rules have
-    the variance there that they are born with.
-    """
-
-    a: np.ndarray  # (p,), at least 0
-    b: np.ndarray  # (p,), 0 where a is
-
-    def rows(self, X):
-        """Return scaled rows in the new units."""
-        return self.a * X + self.b
-
-    def planes(self, W):
-        """Return planes (..., d), which are the same functions of the rows."""
-        known = self.a > 0.0
-        slopes = np.where(known, W[..., :-1], 0.0) / np.where(known, self.a, 1.0)
-        return np.concatenate([slopes, W[..., -1:] - slopes @ self.b[:, None]], axis=-1)
-
-    def of(self, features):
-        """Return the change for some features."""
-        return ChangeOfUnits(self.a[features], self.b[features])
-
-    @property
-    def matrix(self):
-        """T, with ``r' = T r``."""
-        T = np.diag(np.append(self.a, 1.0))
-        T[:-1, -1] = self.b
-        return T
-
-    @property
-    def is_none(self):
-        """Whether nothing changes."""
-        return bool((self.a == 1.0).all() and not self.b.any())
+MOST_STRETCH = 20.0  # likewise, times the deviation, or a part of it
 
 
 class ScaleWatch(Stage):
@@ -118,7 +78,7 @@ class ScaleWatch(Stage):
 
     @property
     def changes(self):
-        """How often the scale changed: the state was re-expressed, or left as it was."""
+        """How often the scale changed: rules began anew, or the state was left as it was."""
         return int(self.arrays.count[MOVED]), int(self.arrays.count[KEPT])
 
     def watch(self, X, scaled, Y, weights, clip):
@@ -199,113 +159,49 @@ def go_one_way(rows):
 def decide_scale(learner):
     """Change the scale of a learner if its held rows ask for it, and its state as they read it.
 
-    Returns the rows, which are held no longer, their labels and weights.
+    Returns the rows, which are held no longer, their labels and weights, and what became of rules.
     """
-    watch = learner.watch
-    held = watch.held
-    old, (new, due) = learner.scaler, watch.propose(learner.scaler)
+    watch, old, events = learner.watch, learner.scaler, []
+    held, (new, due) = watch.held, watch.propose(old)
     reading = None
     if due.any():
-        known = ~(due & (watch.arrays.asleep | new.ignored))
+        unknown = due & (watch.arrays.asleep | new.ignored)
         with np.errstate(over="ignore"):
             a, b = old.scale / new.scale, (old.mean - new.mean) / new.scale
-        readings = {KEPT: ChangeOfUnits(known.astype(float), np.zeros(len(b)))}
-        if (due & known).any() and has_digits(a[known], b[known]):
-            readings[MOVED] = ChangeOfUnits(np.where(known, a, 0.0), np.where(known, b, 0.0))
-        reading, stages = read_change(learner, new, readings)
-        learner.scaler, learner.stages = new, stages
-        learner._latest = [(readings[reading].rows(learner.latest[0]), *learner.latest[1:])]
+        reading = KEPT
+        if (due & ~unknown).any():
+            reading = read_change(learner, new, unknown, is_far(a[~unknown], b[~unknown]))
+        learner.scaler = new
+        if reading == MOVED or unknown.any():
+            a, b = (a, b) if reading == MOVED else (1.0, 0.0)
+            events = learner.begin_anew(lambda rows: np.where(unknown, 0.0, a * rows + b))
     watch.settle(due, reading)
-    return held
+    return *held, events
 
 
-def has_digits(a, b):
-    """Tell whether an exact change of units leaves more than rounding."""
-    least, most = 1.0 / FARTHEST_SHIFT, FARTHEST_SHIFT
-    return bool(((a >= least) & (a <= most) & (np.abs(b) <= most)).all())
+def is_far(a, b):
+    """Tell whether scaled features ``a x + b`` are others by far: nothing learned is of use."""
+    stretched = (a > MOST_STRETCH) | (a < 1.0 / MOST_STRETCH)
+    return bool((stretched | (np.abs(b) > FARTHEST_SHIFT)).any())
 
 
-def read_change(learner, scaler, readings):
-    """Return the reading that tells the labels of the held rows best, and the stages it leads to.
+def read_change(learner, new, unknown, far):
+    """Return the reading that tells the labels of the held rows best.
 
-    Judged by the squared error. A plane that is right may be so by far, outside of [0, 1]; at most,
-    that counts as much as not to know. If both are worse than the mean labels of these rows, they
-    come from elsewhere: to leave the state as it is would mean to learn them against old ones in
-    the same place. But if the features are stretched a great deal it stays nevertheless. What was
-    learned would end in one spot, with planes so steep that rules born beside it could not use
-    them.
+    If rows come from elsewhere, they are what they look like in the old scale. Judged by the
+    squared error. A plane that is right may be so by far, outside of [0, 1]; at most, that counts
+    as much as not to know. If both readings are worse than the mean labels of these rows, they come
+    from elsewhere: to leave the state as it is would mean to learn them against old ones in the
+    same place. But if the features are far off it stays nevertheless.
     """
     rows, labels, _ = learner.watch.held
-    rows = scaler.transform(rows)
-    errors, found = {}, {}
-    for reading, change in readings.items():
-        try:
-            found[reading] = changed_stages(learner.stages, change)
-        except np.linalg.LinAlgError:  # rounding
-            continue
-        scores = np.clip(learner.score_scaled(rows, found[reading], timeless=True), -0.5, 1.5)
+    unclipped = replace(learner.scaler, clip=FARTHEST_SHIFT, spread=np.zeros_like(new.spread))
+    errors = {}
+    for reading, scaler in ((MOVED, unclipped), (KEPT, new)):
+        seen = np.where(unknown, 0.0, scaler.transform(rows))
+        scores = np.clip(learner.score_scaled(seen, timeless=True), -0.5, 1.5)
         errors[reading] = float(np.nansum((scores - labels) ** 2))
-    if KEPT not in found:
-        found[KEPT], errors[KEPT] = [stage.copy() for stage in learner.stages], np.inf
-    if MOVED not in errors:
-        return KEPT, found[KEPT]
     usual = float(np.nansum((label_means(labels) - labels) ** 2))
-    best = KEPT if errors[KEPT] < errors[MOVED] else MOVED
-    if errors[best] >= usual:
-        best = KEPT if is_stretched(readings[MOVED]) else MOVED
-    return best, found[best]
-
-
-def is_stretched(change):
-    """Tell whether the deviation of some feature is another one by far."""
-    a = change.a[change.a > 0.0]
-    return bool(((a > MOST_STRETCH) | (a < 1.0 / MOST_STRETCH)).any())
-
-
-def changed_stages(stages, change):
-    """Return copies of all stages in the new units; raises LinAlgError if rounding spoils one."""
-    stages = [stage.copy() for stage in stages]
-    for stage in stages if not change.is_none else ():
-        stage.change_units(change)
-    return stages
-
-
-def re_express(rules, n_rules, S_0, change, features):
-    """Put the arrays of rules in the new units; newborn rules keep their variance S_0 there.
-
-    A merge takes off what two rules have of S_0; of a larger one they have a smaller share.
-    """
-    change = change.of(features.used)
-    of_axes = change.of(features.axes)
-    p, known = len(of_axes.a), of_axes.a > 0.0
-    stretched = np.append(np.where(known, of_axes.a**2, 1.0) * S_0[:p], S_0[p:])
-    rules.facts["prior_share"][:n_rules] *= np.minimum(1.0, stretched / S_0).min()
-    for i in range(n_rules):
-        move_gaussian(rules, i, stretched, of_axes)
-        for m in range(rules.G.shape[1]):
-            move_planes(rules, i, m, change)
-
-
-def move_gaussian(rules, i, S_0, change):
-    """Re-express the Gaussian of one rule; labels keep their units."""
-    p, known = len(change.a), change.a > 0.0
-    rules.center[i, :p] = change.rows(rules.center[i, :p])
-    a, at = np.ones(rules.center.shape[1]), np.flatnonzero(~known)
-    a[:p] = change.a
-    S = invert(rules.joint[i]) * np.outer(a, a)
-    S[at, at] = S_0[at]
-    set_gaussian(rules, i, S)
-
-
-def move_planes(rules, i, m, change):
-    """Re-express the planes of one memory of a rule and the sums that they come from.
-
-    Delta stays what it is, but in the new units, so P is derived anew. W stays the same function.
-    """
-    T = change.matrix
-    rules.W[i, m], rules.W_0[i, m] = change.planes(rules.W[i, m]), change.planes(rules.W_0[i, m])
-    rules.B[i, m] = rules.B[i, m] @ T.T
-    G = T @ whole(rules.G[i, m]) @ T.T
-    rules.G[i, m] = 0.5 * (G + G.T)
-    rules.P[i, m] = invert(rules.G[i, m] + np.diag(rules.Delta[i, m]))
-    rules.stale[i, m] = 0
+    if min(errors.values()) >= usual:
+        return KEPT if far else MOVED
+    return min(errors, key=errors.get)

@@ -16,7 +16,6 @@ from efcml.model import reshape
 from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
 from efcml.model.params import LEAST
 from efcml.model.relevance import Features
-from efcml.model.rescaling import re_express
 from efcml.model.stages import Stage
 from efcml.model.tables import FACTS, RULES, Rules
 from efcml.support.guard import one_blas_thread
@@ -530,10 +529,6 @@ class RuleBase(Stage):
         self.next_uid += old.next_uid
         self.counts = old.counts + self.counts + Counter(drop=old.n_rules)
         self.diverged = old.diverged
-
-    def change_units(self, change):
-        """Take rows that are ``change.rows(x)`` from now on."""
-        re_express(self.arrays, self.n_rules, self.S_0, change, self.features)
 
     def state(self):
         """Return the used entries of all arrays, every fact as one, and the numbers beside them."""

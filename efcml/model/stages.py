@@ -64,9 +64,6 @@ class Stage:
         """Take in labels that no row so far had."""
         self.arrays = self.table.resized(self.arrays, K=count)
 
-    def change_units(self, change):
-        """Take rows that are ``change.rows(x)`` from now on (model/rescaling.py)."""
-
     def copy(self) -> Self:
         """Return an independent copy."""
         other = object.__new__(type(self))
