@@ -205,12 +205,9 @@ def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
     }
     S = reshape.invert(rules.joint[0].copy())
     numbers = {n: float(getattr(rules, n)[0]) for n in ("support", "prior_share", "weight", "use")}
-    axes = rules.features.axes
-    reshape.split(rules.arrays, 0, 1, rules.S_0, direction, axes)
-    G, B = rules.arrays.G[:2, 0], rules.arrays.B[:2, 0]
-    for half in range(2):
-        assert np.linalg.eigvalsh(whole(G[half].copy()))[0] > 0.0  # sums that rows could have
-    means = B[:, :, -1] / G[:, -1, -1][:, None]
+    reshape.split(rules.arrays, 0, 1, rules.S_0, direction)
+    n, ones, _ = rules.arrays.label_sums[:2].diagonal(axis1=2, axis2=3).swapaxes(0, 1)
+    means = ones / n
     assert np.abs(means[0] - means[1]).max() > 0.1
     pair = reshape.compare(rules.arrays, 0, 1, rules.S_0, True, 6.0)
     reshape.merge(rules.arrays, pair, 2, np.inf)

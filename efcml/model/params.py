@@ -119,8 +119,9 @@ class Parameters:
 
     max_rules: int = whole(default=20, least=1)
     """Cap on the number of rules. At the cap a rule that has long won nothing is dropped; else the
-    most similar pair is merged or the least used rule dropped, and none is split; a single rule
-    takes every row. Time and memory grow with it; raise it if rules are dropped that you miss."""
+    least used one becomes part of the one that is most alike, or is dropped if rules are not
+    merged, and none is split; a single rule takes every row. Time and memory grow with it; raise it
+    if rules are lost that you miss."""
 
     update: Any = choice(default="rls", allowed=("rls", "paper"), paper="paper", seam="update")
     """How planes learn a row: "rls" is recursive weighted least squares, by which all rules that

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from efcml.kernels.linalg import add_diagonal, factor, invert, invert_factor, log_det, solve, whole
-from efcml.kernels.planes import BOTH, ONES, PAIRS, SLOW, SPLIT
+from efcml.kernels.planes import SLOW, SPLIT
 from efcml.kernels.rows import RENEWAL, ROWS
 from efcml.model.tables import RULES, Rules
 
@@ -204,21 +204,18 @@ def with_sign(v):
     return v * np.sign(v[np.abs(v).argmax()])
 
 
-def split(rules, i, n_rules, S_0, direction, axes):
+def split(rules, i, n_rules, S_0, direction):
     """Cut rule i in two at its mean along ``t = v'x``; the other half is last.
 
     The halves have c -+ s and S - s s', with s = sqrt(2/pi) cov(z, t) / sigma(t). A merge of both
-    gives back the rule. Planes are left to the caller: both have those of the whole until then.
+    gives back the rule. Each has half of the sums, and the planes of the whole, which are left to
+    the caller.
     """
     p, j, facts = rules.marginal.shape[1], n_rules, rules.facts
     S = invert(rules.joint[i])
     v = direction(S, p)
     for name in BY_RULE:
         getattr(rules, name)[j] = getattr(rules, name)[i]
-    halves = ((i, -1.0), (j, 1.0))
-    along = np.zeros(rules.W.shape[-1] - 1)
-    along[axes] = v
-    cut_sums(rules, halves, along)
     g = S[:, :p] @ v
     s = np.sqrt(BETWEEN / (v @ g[:p])) * g
     own = facts["prior_share"][i] / facts["support"][i] * S_0  # once more: S_0 counts in each half
@@ -226,43 +223,25 @@ def split(rules, i, n_rules, S_0, direction, axes):
     facts["updates"][j] = (facts["updates"][i] - 1) // 2
     facts["updates"][i] -= facts["updates"][j] + 1
     facts["born"][j] = rules.clock[ROWS]
-    for half, side in halves:
-        for sums in (rules.trial, rules.seen, *(facts[name] for name in ("support", *SUMS))):
+    for half, side in ((i, -1.0), (j, 1.0)):
+        halved = (rules.trial, rules.seen, rules.G, rules.B, rules.label_sums)
+        for sums in (*halved, *(facts[name] for name in ("support", *SUMS))):
             sums[half] *= 0.5
+        move_labels(rules.label_sums[half], side * s[p:])
         facts["drifting"][half] = SPLIT
         rules.center[half] += side * s
         set_gaussian(rules, half, within)
-    for half, _ in halves:
+    for half in (i, j):
         note_tested(rules, half, n_rules + 1)
 
 
-def cut_sums(rules, halves, v):
-    """Cut G, B and the label sums, which are weighted moments, in the same way.
-
-    Of moments about zero both halves get half, and - and + what the mean moves: s m' + m s'.
-    """
-    i = halves[0][0]
-    moved = np.zeros(rules.W.shape[2])
-    for m in reversed(range(rules.G.shape[1])):  # the slow memory last: its labels are counted
-        G, B = 0.5 * whole(rules.G[i, m]), 0.5 * rules.B[i, m]
-        w = G[-1, -1]
-        if w <= 0.0:
-            continue
-        r, y = G[-1] / w, B[:, -1] / w  # weighted means
-        s = (G / w - np.outer(r, r))[:, :-1] @ v
-        moved = (B / w - np.outer(y, r))[:, :-1] @ v
-        scale = np.sqrt(BETWEEN / max(v @ s[:-1], LEAST_COVARIANCE))
-        s, moved = scale * s, scale * moved
-        for half, side in halves:
-            rules.G[half, m] = G + side * w * (np.outer(s, r) + np.outer(r, s))
-            rules.B[half, m] = B + side * w * (np.outer(moved, r) + np.outer(y, s))
-    n, ones, both = 0.5 * rules.label_sums[i]
+def move_labels(sums, change):
+    """Let the mean of every label be another one by so much, in label sums."""
+    n, ones, both = sums
     mean = ones / np.where(n > 0.0, n, 1.0)  # [c, k]: of label c over rows that know k
-    for half, side in halves:
-        change = side * n * moved[:, None]
-        rules.label_sums[half, PAIRS] = n
-        rules.label_sums[half, ONES] = ones + change
-        rules.label_sums[half, BOTH] = both + change * mean.T + (change * mean.T).T
+    more = n * change[:, None]
+    both += more * mean.T + (more * mean.T).T
+    ones += more
 
 
 # Planes

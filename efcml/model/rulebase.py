@@ -21,8 +21,6 @@ from efcml.model.tables import FACTS, RULES, Rules
 from efcml.support.guard import one_blas_thread
 
 BEFORE_A_ROW = (kernel_rows.DONE, kernel_rows.BIRTH)
-CAP_ALIKE = 0.5  # of the merging criterion, that is enough to merge when there is no room
-CLOSEST = 3  # pairs of rules that are judged then
 LEAST_SHARE = 0.01  # of the rows since its birth; a rule that has won fewer is taken in by another
 STEP_INTERVAL = 4.0  # activation that a rule gathers between proximal steps, which cost K d^2
 seams.USUAL |= {
@@ -393,8 +391,7 @@ class RuleBase(Stage):
             self._drop(silent)
             i = silent if i == self.n_rules else i  # the last one takes its place
         self._note("split", i)
-        axes = self.features.axes
-        reshape.split(self.arrays, i, self.n_rules, self.S_0, self.direction, axes)
+        reshape.split(self.arrays, i, self.n_rules, self.S_0, self.direction)
         self.n_rules += 1
         self._name(self.n_rules - 1)
         for half in (i, self.n_rules - 1):
@@ -447,34 +444,17 @@ class RuleBase(Stage):
             self._merge(pair)
 
     def _make_room(self):
-        """At the cap: drop a silent rule, merge the most alike pair, or drop the least used."""
-        n = self.n_rules
+        """At the cap: drop a silent rule, or let the least used one become part of another."""
         if (silent := self._find_silent()) >= 0:
             self._drop(silent)
             return
-        if self.settings.merges and n > 1:
-            found = (self._compare(i, j) for i, j in self._closest_pairs())
-            pair, alike = max(found, key=lambda each: each[1])
-            if alike >= CAP_ALIKE:
-                self._merge(pair)
-                return
         used = self.use if self._with_planes else self.updates + 1.0
         age = self.arrays.clock[ROWS] - self.born
-        self._drop(int(np.argmin((used + 1.0) / (age + n))))  # a young rule counts as average
-
-    def _closest_pairs(self):
-        """Return the pairs whose centers are nearest to each other: to judge all takes long."""
-        n = self.n_rules
-        precision = self.joint if self.params.product_space else self.marginal
-        center = self.center[:, : precision.shape[1]]
-        gaps = np.full((n, n), np.inf)
-        for i, S in enumerate(precision):
-            e = center - center[i]
-            gaps[i] = ((e @ whole(S.copy())) * e).sum(axis=1)
-        gaps = np.minimum(gaps, gaps.T)
-        i, j = np.tril_indices(n, -1)
-        nearest = np.argsort(gaps[i, j], kind="stable")[:CLOSEST]
-        return zip(i[nearest].tolist(), j[nearest].tolist(), strict=True)
+        least = int(np.argmin((used + 1.0) / (age + self.n_rules)))  # a young one counts as average
+        if self.settings.merges and self.n_rules > 1:
+            self._take_in(least)
+        else:
+            self._drop(least)
 
     def _silent(self):
         gone = self.arrays.clock[ROWS] - self.last_won

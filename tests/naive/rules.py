@@ -10,7 +10,7 @@ import numpy as np
 
 FAST_KEPT, WINDOW, HELD = 0.97, 0.98, 5.0
 SILENCE, TRIAL, LEAST_TO_SPLIT, RETEST = 10.0, 100, 40, 1.1
-MOST_WEIGHT, CAP_ALIKE, LEAST_SHARE, STEP_INTERVAL = 1e6, 0.5, 0.01, 4.0
+MOST_WEIGHT, LEAST_SHARE, STEP_INTERVAL = 1e6, 0.01, 4.0
 
 
 def log_det(S):
@@ -420,15 +420,16 @@ class NaiveRules:
             age = self.rows - rule.born
             few = rule.updates + 1 < self.least_share * age
             if len(self.rules) > 1 and age >= TRIAL and few and not self.silent(rule):
-                best = max(
-                    (other for other in self.rules if other is not rule),
-                    key=lambda other, rule=rule: self.alike(rule, other),
-                )
-                if self.alike(rule, best) > 0.0:
-                    self.merge(rule, best, with_planes)
-                else:
-                    self.drop(rule)
+                self.take_in(rule, with_planes)
                 return
+
+    def take_in(self, rule, with_planes):
+        """A rule that is not needed becomes part of the most alike, or is dropped."""
+        best = max((r for r in self.rules if r is not rule), key=lambda r: self.alike(rule, r))
+        if self.alike(rule, best) > 0.0:
+            self.merge(rule, best, with_planes)
+        else:
+            self.drop(rule)
 
     def find_pair(self, winner):
         """The first rule whose merge with the winner is to be judged."""
@@ -562,12 +563,11 @@ class NaiveRules:
             rule.prior_share,
         )
         other.penalty, other.penalty_age = rule.penalty, rule.penalty_age
-        moved = np.zeros(self.K)
         for one, two in zip(rule.memories, other.memories, strict=True):
             two.W, two.W_0, two.Delta = one.W.copy(), one.W_0.copy(), one.Delta.copy()
-            moved_here = self.cut(one, two, v)
-            moved = moved_here if one is rule.memories[0] else moved
-        other.labels = self.cut_labels(rule, moved)
+            one.G, one.B, one.seen = one.G / 2.0, one.B / 2.0, one.seen / 2.0
+            two.G, two.B, two.seen = one.G.copy(), one.B.copy(), one.seen.copy()
+        other.labels = self.cut_labels(rule, s[self.p :])
         rule.labels = rule.labels - other.labels
         rule.trial.scale(0.5)
         other.trial.rows = list(rule.trial.rows)
@@ -582,25 +582,6 @@ class NaiveRules:
             self.note_tested(half)
         for half in (rule, other):
             self.finish(half, with_planes)
-
-    def cut(self, one, two, v):
-        """Moments about zero: half each, and + and - what the means move."""
-        one.seen, two.seen = one.seen / 2.0, one.seen / 2.0
-        G, B, moved = one.G / 2.0, one.B / 2.0, np.zeros(self.K)
-        w = G[-1, -1]
-        if w <= 0.0:
-            return moved
-        r = G[-1] / w
-        t_r = (G / w - np.outer(r, r))[:, :-1] @ v  # covariance of r and t = v'x
-        scale = np.sqrt(2.0 / np.pi / max(v @ t_r[:-1], 1e-12))
-        s = scale * t_r
-        two.G = G + w * (np.outer(s, r) + np.outer(r, s))
-        for c in range(self.K):
-            y = B[c, -1] / w
-            moved[c] = scale * (B[c] / w - y * r)[:-1] @ v
-            two.B[c] = B[c] + w * (moved[c] * r + y * s)
-        one.G, one.B = one.G - two.G, one.B - two.B
-        return moved
 
     def cut_labels(self, rule, moved):
         half = rule.labels / 2.0
@@ -617,17 +598,14 @@ class NaiveRules:
         if silent:
             self.drop(min(silent, key=lambda rule: rule.last_won))
             return
-        pairs = list(itertools.combinations(self.rules, 2)) if self.params.merging else []
-        if pairs:  # the three that are nearest are judged
-            pairs = sorted(pairs, key=lambda pair: self.gap(*pair))[:3]
-            pair = max(pairs, key=lambda pair: self.alike(*pair))
-            if self.alike(*pair) >= CAP_ALIKE:
-                self.merge(*pair, with_planes)
-                return
         n = len(self.rules)
         use = [(r.use if with_planes else r.updates + 1.0) + 1.0 for r in self.rules]
         rates = [u / (self.rows - r.born + n) for u, r in zip(use, self.rules, strict=True)]
-        self.drop(self.rules[int(np.argmin(rates))])
+        least = self.rules[int(np.argmin(rates))]
+        if self.params.merging and n > 1:
+            self.take_in(least, with_planes)
+        else:
+            self.drop(least)
 
     def drop(self, rule):
         self.note("drop", rule)
