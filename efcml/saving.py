@@ -1,10 +1,9 @@
 """Model files: one .npz of plain arrays and JSON, checked before anything is believed.
 
-A learner has four members by which it is saved, and nothing else of it is known here:
-``state()`` gives facts and arrays, ``state_shapes(facts)`` says which arrays these facts ask for,
-``check_state(facts, arrays)`` refuses values that no state can have, and ``from_state`` builds it.
-A file (docs/command_line.md) is what ``np.savez`` writes: the entry ``header`` is JSON as bytes,
-``sha256`` is that of the header and of all arrays, and every other entry is an array.
+A learner has two members by which it is saved, and nothing else of it is known here: ``state()``
+gives facts and arrays; ``from_state`` builds it, or refuses them. A file (docs/command_line.md) is
+what ``np.savez`` writes: the entry ``header`` is JSON as bytes, ``sha256`` is that of the header
+and of all arrays, and every other entry is an array.
 """
 
 from __future__ import annotations
@@ -23,13 +22,11 @@ from numpy.lib.npyio import NpzFile
 
 import efcml
 from efcml.model.learner import Learner
-from efcml.model.params import Parameters
-from efcml.seams import name_of
-from efcml.support.aliases import Array, Arrays, Facts, PathLike, Shapes, State
-from efcml.support.declared import facts_of
+from efcml.model.learner_checks import plain_parameters, with_plain
+from efcml.support.aliases import Array, Arrays, Facts, PathLike, State
 from efcml.support.files import replacing
 from efcml.support.guard import lock_of
-from efcml.support.states import nest, pick, shorten, take
+from efcml.support.states import fitting, nest, pick, shorten, take
 from efcml.tables.encoder import TableEncoder
 
 FORMAT_VERSION = 5
@@ -90,22 +87,17 @@ def load(path: PathLike) -> Any:
 
     A file that is foreign, broken or inconsistent is refused with a ValueError that says why.
     """
-    return read(path, expected, unpack)
+    return read(path, unpack)
 
 
-def read(
-    path: PathLike, expect: Callable[[Facts], Shapes], make: Callable[[Facts, Arrays], Any]
-) -> Any:
-    """Return what is made of the facts and arrays in a file that `write` wrote.
-
-    ``expect`` gets the facts, which nobody has checked, and returns what arrays there must be.
-    """
+def read(path: PathLike, make: Callable[[Facts, Arrays], Any]) -> Any:
+    """Return what is made of the facts and arrays in a file that `write` wrote."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} cannot be loaded: it is no file.")
     with open(path, "rb") as file:
         try:
             with NpzFile(file, allow_pickle=False) as entries:
-                return make(*read_entries(entries, expect))
+                return make(*read_entries(entries))
         except ValueError as error:
             reason = shorten(error)
         except Exception as error:  # whatever broken files make numpy, zipfile and models raise
@@ -114,7 +106,7 @@ def read(
     raise ValueError(f"{path} cannot be loaded: {reason}.")
 
 
-def read_entries(entries: NpzFile, expect: Callable[[Facts], Shapes]) -> State:
+def read_entries(entries: NpzFile) -> State:
     """Return facts and arrays, or refuse what is in the file."""
     zipped: Any = entries.zip
     if "header.json" in entries.files:
@@ -130,17 +122,11 @@ def read_entries(entries: NpzFile, expect: Callable[[Facts], Shapes]) -> State:
         raise ValueError(f"a newer efcml wrote it (format {version}): upgrade efcml")
     if version != FORMAT_VERSION:
         raise ValueError(OLDER)
-    facts = header["content"]
-    shapes = expect(facts)
-    if sorted(entries.files) != sorted([HEADER, HASH, *shapes]):
-        raise ValueError("its arrays are not those that its header asks for")
-    arrays = {name: np.asarray(entries[name], order="C") for name in shapes}
-    for name, array in arrays.items():
-        if (array.dtype.str, array.shape) != shapes[name]:
-            raise ValueError(f"the array {name} has another type or shape than it must have")
+    names = sorted({*entries.files} - {HEADER, HASH})
+    arrays = {name: np.asarray(entries[name], order="C") for name in names}
     if not np.array_equal(entries[HASH], content_hash(text, arrays)):
         raise ValueError("its contents do not have the sha256 that it states")
-    return facts, arrays
+    return header["content"], arrays
 
 
 def content_hash(text: bytes, arrays: Mapping[str, Array]) -> Array:
@@ -167,19 +153,13 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
     return facts, nest(**{place: arrays for place, (_, arrays) in parts})
 
 
-def expected(facts: Facts) -> Shapes:
-    """Return ``{name: (dtype, shape)}`` of the arrays of a model with these facts, or refuse."""
-    pairs = zip(places_of(facts), facts["learners"], strict=True)
-    return nest(**{place: Learner.state_shapes(part) for place, part in pairs})
-
-
 def unpack(facts: Facts, arrays: Arrays) -> Any:
-    """Return the model that `pack` was given; the shapes of arrays must be those `expected`."""
-    learners = []
-    for place, part in zip(places_of(facts), facts["learners"], strict=True):
-        state = part, pick(arrays, place)
-        Learner.check_state(*state)
-        learners.append(Learner.from_state(*state))
+    """Return the model that `pack` was given, or refuse what no model has."""
+    places = places_of(facts)
+    states = zip(facts["learners"], (pick(arrays, place) for place in places), strict=True)
+    learners = [Learner.from_state(*state) for state in states]
+    parts = {place: learner.state()[1] for place, learner in zip(places, learners, strict=True)}
+    fitting(arrays, nest(**parts))
     return unpack_face(facts["class"], facts["face"], learners)
 
 
@@ -218,30 +198,12 @@ def pack_face(name: str, model: Any, table: TableEncoder | None) -> tuple[Facts,
     return facts, getattr(model.learner_, "models", [model.learner_])
 
 
-def plain_parameters(params: Facts) -> Facts:
-    """Return parameters as JSON can hold them, functions by their names, or refuse them."""
-    seams, plain = {name: facts.seam for name, facts in facts_of(Parameters).items()}, {}
-    for name, value in params.items():
-        if seams.get(name):
-            value = name_of(seams[name], value)
-        elif name == "stages":
-            value = [name_of("stage", stage) for stage in value]
-        try:
-            text = json.dumps(value, allow_nan=False, default=lambda some: some.tolist())
-        except (AttributeError, TypeError, ValueError):
-            raise ValueError(
-                f"{name}={value!r} cannot be saved: set it to a number, a word or None before."
-            ) from None
-        plain[name] = json.loads(text)
-    return plain
-
-
 def unpack_face(name: str, facts: Facts, learners: list[Any]) -> Any:
     """Return the model of a class with these facts and learners, or refuse the facts."""
     kind = resolve_name(CLASSES[name])
     if name == "ActiveLearner":
         return kind.from_facts(facts)
-    model = kind(**facts["params"] | {"stages": tuple(facts["params"]["stages"])})
+    model = with_plain(kind, facts["params"])
     if not learners:
         return model
     learner = learners[0]

@@ -15,9 +15,9 @@ import numpy as np
 from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.stream_pass import StreamPass, begin_pass
-from efcml.saving import expected, pack, read, unpack, write
+from efcml.saving import pack, read, unpack, write
 from efcml.studies.provenance import digest
-from efcml.support.aliases import Facts, Shapes
+from efcml.support.aliases import Arrays, Facts
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
 from efcml.support.states import nest, pick
@@ -100,9 +100,8 @@ class StreamRun:
             return
         result = self.result()
         record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
-        shapes = {name: (array.dtype.str, array.shape) for name, array in record.items()}
         content = {"about": self.about, "done": self.done, "seconds": result.seconds}
-        content |= {"record": shapes, "events": result.events}
+        content |= {"events": result.events}
         parts = {"record": record}
         for name in ("model", "active"):
             if getattr(self, name) is not None:
@@ -117,20 +116,17 @@ class StreamRun:
         """
         if self.checkpoint is None or not self.checkpoint.exists():
             return False
-        content, arrays = read(self.checkpoint, self.expect, lambda *both: both)
+        read(self.checkpoint, self._restore)
+        return True
+
+    def _restore(self, content: Facts, arrays: Arrays) -> None:
+        """Go on from what a file has; refuse that of another run."""
+        if content.get("about") != self.about:
+            why = "it is no checkpoint of this run, or of other data, options or another version"
+            raise ValueError(f"{why}: delete it or give another file")
         record, self.done = pick(arrays, "record"), content["done"]
         whole = {"events": tuple(map(tuple, content["events"])), "seconds": content["seconds"]}
         self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole, **record)
         for name in ("model", "active"):
             if name in content:
                 setattr(self, name, unpack(content[name], pick(arrays, name)))
-        return True
-
-    def expect(self, content: Facts) -> Shapes:
-        """Return the arrays that a file of such content must have; refuse that of another run."""
-        if content.get("about") != self.about:
-            why = "it is no checkpoint of this run, or of other data, options or another version"
-            raise ValueError(f"{why}: delete it or give another file")
-        shapes = {name: (kind, tuple(shape)) for name, (kind, shape) in content["record"].items()}
-        models = {name: expected(content[name]) for name in ("model", "active") if name in content}
-        return nest(record=shapes, **models)

@@ -11,8 +11,9 @@ Rules come first; each stage sees of a row only what the stages before answered 
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,11 +22,12 @@ from efcml import seams
 from efcml._jit import FOLDER
 from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model.cases import CaseStage, RecentStage
-from efcml.model.labels import LabelLayer, plain_answer
-from efcml.model.learner_checks import LATEST, check_arrays, check_facts
+from efcml.model.labels import Answer, LabelLayer, plain_answer
+from efcml.model.learner_checks import GAPS, check_arrays, check_facts, plain_parameters
 from efcml.model.params import DivergenceWarning, Params
 from efcml.model.projection import (
     MANY_LABELS,
+    RECENT,
     Projection,
     as_sparse,
     directions,
@@ -33,7 +35,6 @@ from efcml.model.projection import (
     join,
     keep,
     pack_rows,
-    raw_shapes,
     stack,
     tell_once,
     unpack_rows,
@@ -45,19 +46,11 @@ from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
-from efcml.support.declared import facts_of
+from efcml.support.aliases import Arrays, Facts, Floats, State
 from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
 from efcml.support.masks import densify
 from efcml.support.progress import tell
-from efcml.support.states import nest, pick, to_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from efcml.model.labels import Answer
-    from efcml.support.aliases import Arrays, Facts, Floats, Shapes, State
-
-    Rows = tuple[Floats, Floats, Floats]
+from efcml.support.states import check_numbers, fitting, nest, pick
 
 FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
 
@@ -82,7 +75,9 @@ class Learner(Guarded):
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = False
         self._watch_relevance()
-        self._latest = [(np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0))]
+        # The last rows with a known label, their labels and weights, in parts.
+        none = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
+        self._latest: list[Any] = [none]
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -144,12 +139,10 @@ class Learner(Guarded):
         return ones / np.maximum(known, 1.0)
 
     @property
-    def latest(self) -> Rows:
+    def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
         if len(self._latest) > 1:  # rows that came later; the list is replaced, never written to
-            parts = [np.concatenate(part) for part in zip(*self._latest, strict=True)]
-            known = ~np.isnan(parts[1]).all(axis=1)
-            rows, labels, weights = (part[known][-LATEST:] for part in parts)
+            rows, labels, weights = (part[-RECENT:] for part in join(self._latest))
             self._latest = [(rows, labels, weights)]
         return self._latest[0]
 
@@ -213,7 +206,7 @@ class Learner(Guarded):
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self._latest = [(rows[-LATEST:].copy(), Y[-LATEST:].copy(), weights[-LATEST:].copy())]
+        self._latest = [tuple(part[-RECENT:].copy() for part in (rows, Y, weights))]
         self._warn_of_divergence()
 
     def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
@@ -224,7 +217,7 @@ class Learner(Guarded):
         flags = given if isinstance(given, tuple) else None
         self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
         self.bounded = self.n_labels > MANY_LABELS
-        self.recent = keep([], X, Y)
+        self.recent = keep([], as_sparse(X), Y)
 
     def inside(self, X: Any) -> Floats:
         """Return rows, dense or sparse, as the stages see them, but for the scale."""
@@ -276,6 +269,7 @@ class Learner(Guarded):
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
         if self.projection is not None:
+            X = as_sparse(X)
             self.recent = keep(self.recent, X, Y)
         X = self.inside(X)
         trace = Trace.for_rows(len(X), self.n_labels) if trace is None else trace
@@ -340,7 +334,8 @@ class Learner(Guarded):
                 trace.take_answer(answer, part)
             trace.rules[part] = self.rules.n_rules_by_row
             trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
-            self._remember(rows[part], Y[part], weights[part])
+            last_rows = rows[part], Y[part].copy(), weights[part].copy()
+            self._latest = keep(self._latest, *last_rows)
             self.relevance.note_rows(len(learned))
             if self.relevance.due == 0:
                 trace.events += [(last - 1, kind, uid) for kind, uid in self._look()]
@@ -385,12 +380,6 @@ class Learner(Guarded):
         if self.labels is None:
             return plain_answer(scores)
         return self.labels.follow(rows, scores, Y, weights, kept)
-
-    def _remember(self, rows: Floats, Y: Floats, weights: Floats) -> None:
-        """Keep the last rows with a known label, for readers, and to begin anew."""
-        self._latest = [*self._latest, (rows, Y.copy(), weights.copy())]
-        if len(self._latest) * len(rows) > LATEST:
-            _ = self.latest  # puts them together
 
     def _warn_of_divergence(self) -> None:
         """Warn once that a rule was stopped, naming it and the cause."""
@@ -517,12 +506,9 @@ class Learner(Guarded):
     def copy(self) -> Learner:
         """Return an independent learner in the same state."""
         other = type(self).__new__(type(self))
-        vars(other).update(vars(self))
-        other.held, other.warm_start = list(self.held), self.warm_start.copy()
+        for name, part in vars(self).items():  # arrays in lists are replaced, never written to
+            setattr(other, name, part.copy() if hasattr(part, "copy") else part)
         other.stages = [stage.copy() for stage in self.stages]
-        other.labels = None if self.labels is None else self.labels.copy()
-        other.relevance = self.relevance.copy()
-        other.watch = None if self.watch is None else self.watch.copy()
         return other
 
     def _parts(self) -> dict[str, Any]:
@@ -539,101 +525,54 @@ class Learner(Guarded):
     @one_at_a_time
     def state(self) -> State:
         """Return facts and arrays for saving; settings follow from them."""
-        params = asdict(self.params)
-        for name, of in facts_of(Params).items():
-            params[name] = seams.name_of(of.seam, params[name]) if of.seam else params[name]
-        params["stages"] = [seams.name_of("stage", own) for own in self.params.stages]
-        if isinstance(self.params.relevance, tuple):
-            params["relevance"] = list(self.params.relevance)
-        facts: Facts = {name: getattr(self, name) for name in FACTS}
-        facts |= {"params": {name: to_plain(value) for name, value in params.items()}}
-        facts |= {"n_held": len(self.held), "n_rules": self.n_rules, "fitted": self.fitted}
-        held, raw, facts["projected"] = self.held, {}, []
-        if self.directions:
-            parts: list[Any] = [(x, y[None]) for x, y in held]
-            if self.fitted:
-                parts = [tuple(part[-LATEST:] for part in join(self.recent))]
-            held, raw = [], pack_rows(parts, self.n_features, self.n_labels)
-            sizes = (0, 0) if self.projection is None else self.projection.basis.shape
-            facts["projected"] = [*sizes, len(raw["labels"]), len(raw["data"])]
-        rows = np.array([np.concatenate(row) for row in held])
-        rows = rows.reshape(-1, self.n_features + self.n_labels)
-        arrays = {"held": rows, "evidence": self.warm_start.evidence.copy()} | nest(raw=raw)
-        facts |= {"n_latest": len(self.latest[0]), "sizes": []}
-        arrays["latest"] = np.column_stack(self.latest)
-        if self.fitted:
-            facts["sizes"] = [self.rules.arrays.G.shape[1], self.rules.p, self.rules.a]
-            arrays |= nest(scaler=self.scaler.state())
-            if self.projection is not None:
-                arrays |= nest(projection=self.projection._asdict())
-        arrays |= nest(**{name: part.state() for name, part in self._parts().items()})
-        own = {name: array for name, array in arrays.items() if name.startswith("stage")}
-        facts["own"] = {name: [a.dtype.str, list(a.shape)] for name, a in own.items()}
-        return facts, arrays
-
-    @classmethod
-    def _empty(cls, facts: Facts) -> Self:
-        """Build a learner that has the parts and the sizes of these facts, and knows nothing."""
-        params = check_facts(facts)
-        p, K, n = facts["n_features"], facts["n_labels"], facts["n_latest"]
-        learner = cls(params, p, K)
-        for name in FACTS:
-            setattr(learner, name, facts[name])
-        x: Any = np.zeros(p)
-        if facts["projected"]:
-            m, d, rows, _ = facts["projected"]
-            x, learner.recent = csr_array((1, p)), [(csr_array((rows, p)), np.zeros((rows, K)))]
-            if facts["fitted"]:
-                learner.projection = Projection.empty(m, d)
-                p = d
-        learner.held = [(x, np.zeros(K))] * facts["n_held"]
-        learner._latest = [(np.zeros((n, p)), np.zeros((n, K)), np.zeros(n))]
-        if facts["fitted"]:
-            memories, used, axes = facts["sizes"]
-            learner.scaler = Scaler.from_rows(np.zeros((1, p)), params.clip)
-            learner._watch_relevance()
-            a = learner.relevance.arrays
-            number = np.arange(len(a.axes))
-            a.used[:], a.axes[:] = number < used, number < axes
-            learner.stages = learner._make_stages()
-            learner.rules.allocate(facts["n_rules"], memories)
-            learner.labels = LabelLayer(K, params.decision) if learner.layered else None
-            learner.watch = ScaleWatch(p, K) if params.scaling == "follow" else None
-        return learner
-
-    @staticmethod
-    def state_shapes(facts: Facts) -> Shapes:
-        """Return type and shape of every array of a state with these facts, or refuse them."""
-        arrays = Learner._empty(facts).state()[1]
-        own = {name: (kind, tuple(shape)) for name, (kind, shape) in facts["own"].items()}
-        shapes: Shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-        if facts["projected"]:
-            rows, entries = facts["projected"][2:]
-            shapes |= nest(raw=raw_shapes(rows, entries, facts["n_labels"]))
-        return shapes | own
-
-    check_state = staticmethod(check_arrays)
+        facts = {name: getattr(self, name) for name in FACTS}
+        facts["params"] = plain_parameters(vars(self.params))
+        parts: dict[str, Any] = {name: part.state() for name, part in self._parts().items()}
+        if self.scaler is not None:
+            parts["scaler"] = self.scaler.state()
+        if self.projection is not None:
+            parts["projection"] = self.projection._asdict()
+        rows = self.recent if self.fitted else [(x.reshape(1, -1), y[None]) for x, y in self.held]
+        kind: Any = csr_array if self.directions else np.zeros
+        none = kind((0, self.n_features)), np.zeros((0, self.n_labels))
+        parts["rows"] = pack_rows(*join([none, *rows]))
+        beside = {"evidence": self.warm_start.evidence, "latest": np.column_stack(self.latest)}
+        return facts, nest(**parts) | beside
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
-        """Build a learner from what :meth:`state` returned."""
-        learner = cls._empty(facts)
-        p, K = learner.n_features, learner.n_labels
-        learner.held = [(row[:p].copy(), row[p:].copy()) for row in arrays["held"]]
-        if raw := pick(arrays, "raw"):
-            xs, ys = unpack_rows(raw, p)
-            if learner.fitted:
-                learner.recent, p = [(xs, ys)], learner.width
-                learner.projection = Projection(**pick(arrays, "projection"))
-            else:
-                learner.held = [(xs[t : t + 1], y) for t, y in enumerate(ys)]
-        learner.warm_start.evidence = arrays["evidence"].copy()
-        rows, labels, weights = np.split(arrays["latest"], [p, p + K], axis=1)
-        learner._latest = [(rows.copy(), labels.copy(), weights[:, 0].copy())]
-        if learner.fitted:
-            learner.scaler = Scaler(clip=float(learner.params.clip), **pick(arrays, "scaler"))
-            learner.relevance.restore(pick(arrays, "relevance"))
+        """Build a learner from what :meth:`state` returned, or refuse what no learner has."""
+        check_numbers(arrays, gaps=GAPS)
+        params, p, K = check_facts(facts), facts["n_features"], facts["n_labels"]
+        learner = cls(params, p, K)
+        vars(learner).update({name: facts[name] for name in FACTS})
+        if projection := pick(arrays, "projection"):
+            learner.projection = Projection.restored(projection, p)
+        fitted = "rules/uid" in arrays
+        width = p if learner.projection is None else learner.projection.width
+        if fitted:
+            like: Any = Scaler.from_rows(np.zeros((1, width)), params.clip)
+            learner.scaler = replace(like, **fitting(pick(arrays, "scaler"), like.state()))
+            learner._watch_relevance()
+            learner.relevance.restore(fitting(pick(arrays, "relevance"), learner.relevance.state()))
             learner.stages = learner._make_stages()
+            learner.rules.allocate(len(arrays["rules/uid"]), 1 + params.follows)
+            learner.labels = LabelLayer(K, params.decision) if learner.layered else None
+            learner.watch = ScaleWatch(width, K) if params.scaling == "follow" else None
+        rows, labels = unpack_rows(pick(arrays, "rows"), p, K, sparse=bool(learner.directions))
+        if not fitted:
+            one = slice if learner.directions else (lambda t, _: t)
+            learner.held = [(rows[one(t, t + 1)], y) for t, y in enumerate(labels)]
+        elif learner.projection is not None:
+            learner.recent = [(rows, labels)]
+        latest = np.zeros((len(arrays["latest"]), width + K + 1))
+        beside = {name: arrays[name] for name in ("evidence", "latest")}
+        fitting(beside, {"evidence": np.zeros(2), "latest": latest})
+        learner.warm_start.evidence = arrays["evidence"]
+        seen, known, weights = np.split(arrays["latest"], [width, width + K], axis=1)
+        learner._latest = [(seen, known, weights[:, 0])]
         for name, part in learner._parts().items():
-            part.restore(pick(arrays, name))
+            given = pick(arrays, name)
+            part.restore(given if name.startswith("stage") else fitting(given, part.state()))
+        check_arrays(learner, arrays)
         return learner

@@ -1,92 +1,76 @@
-"""What a saved learner must look like: sizes first, then values.
+"""Parameters as files have them, and what a saved learner must look like.
 
 Compiled code does not check indices, so nothing of a file is believed.
 """
 
 from __future__ import annotations
 
+import json
 from types import NoneType
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 import numpy as np
 
 from efcml.kernels import cases, watch
-from efcml.model.params import Params
-from efcml.model.projection import MANY_DENSE, directions
-from efcml.support.states import WHOLE, check_all, check_numbers, is_of_kind, take
+from efcml.model.params import Parameters, Params
+from efcml.seams import name_of
+from efcml.support.aliases import Arrays, Facts
+from efcml.support.declared import facts_of
+from efcml.support.states import WHOLE, check_all, take
 
-if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Facts
-
+T = TypeVar("T")
 SIZE = range(1, 2**20)  # labels; matrices of more would not fit into memory
 FEATURES = range(1, 2**31)
-# Where features or labels may be missing, and where a prior may hold to nothing that is shared.
-GAPS = ("held", "latest", "watch/labels", "watch/rows", "rules/prior", "raw/data")
-LATEST = 500  # rows that are remembered for readers
+# Where features or labels may be missing, where a prior may hold to nothing that is shared, and
+# stages of one's own.
+GAPS = ("rows/", "latest", "watch/labels", "watch/rows", "rules/prior", "stage")
 
 
-def params_of(facts: Facts) -> Params:
-    """Return the parameters of a learner."""
-    params = facts["params"]
-    return Params(**params | {"stages": tuple(params["stages"])})
+def plain_parameters(params: Facts) -> Facts:
+    """Return parameters as JSON can hold them, functions by their names, or refuse them."""
+    seams, plain = {name: facts.seam for name, facts in facts_of(Parameters).items()}, {}
+    for name, value in params.items():
+        if seams.get(name):
+            value = name_of(seams[name], value)
+        elif name == "stages":
+            value = [name_of("stage", stage) for stage in value]
+        try:
+            text = json.dumps(value, allow_nan=False, default=lambda some: some.tolist())
+        except (AttributeError, TypeError, ValueError):
+            raise ValueError(
+                f"{name}={value!r} cannot be saved: set it to a number, a word or None before."
+            ) from None
+        plain[name] = json.loads(text)
+    return plain
+
+
+def with_plain(kind: type[T], params: Any) -> T:
+    """Return what is made of plain parameters."""
+    return kind(**params | {"stages": tuple(params["stages"])})
 
 
 def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
-    kinds = {"n_features": FEATURES, "n_labels": SIZE, "params": dict, "projected": list}
-    kinds["n_latest"] = range(LATEST + 1)
-    kinds |= dict.fromkeys(("layered", "warned", "fitted", "bounded"), bool)
-    kinds |= dict.fromkeys(("waiting", "n_held", "n_rules"), WHOLE) | {"sizes": list, "own": dict}
+    kinds: dict[str, Any] = {"n_features": FEATURES, "n_labels": SIZE, "waiting": WHOLE}
+    kinds |= dict.fromkeys(("layered", "warned", "bounded"), bool) | {"params": dict}
     take(facts, "the learner", **kinds)
     kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
     kinds |= {"stages": list, "relevance": (str, list), "projection": (str, WHOLE, NoneType)}
-    take(facts["params"], "params", **kinds)
-    params, sizes, n_rules = params_of(facts), facts["sizes"], facts["n_rules"]
-    good = all(type(size) is int for size in sizes) and len(sizes) == 3 * facts["fitted"]
-    if good and facts["fitted"]:
-        memories, used, axes = sizes
-        good = memories == 1 + params.follows
-        good &= 1 <= axes <= used <= facts["n_features"] and 1 <= n_rules <= params.max_rules
-        good &= facts["n_held"] == 0
-    elif good:
-        good = n_rules == 0 and facts["n_held"] < params.warmup_rows
-    projected = facts["projected"]
-    many = directions(params.projection, facts["n_features"], facts["n_labels"]) > 0
-    dense = facts["fitted"] and not projected and facts["n_features"] <= MANY_DENSE
-    many &= not (dense and params.projection == "auto")
-    if len(projected) != 4 * many or not all(is_of_kind(size, WHOLE) for size in projected):
-        raise ValueError(f"no rows are projected by {projected}")
-    if any(not name.startswith("stage") for name in facts["own"]):
-        raise ValueError("a stage of one's own has arrays of others")
-    if not good:
-        raise ValueError(f"a learner cannot have {n_rules} rules and the sizes {sizes}")
-    return params
+    return with_plain(Params, take(facts["params"], "params", **kinds))
 
 
-def check_raw(facts: Facts, arrays: Arrays) -> None:
-    """Refuse sparse rows and a projection that point beyond their arrays."""
-    if not facts["projected"]:
+def check_arrays(learner: Any, arrays: Arrays) -> None:
+    """Refuse values that could lead compiled code out of its arrays."""
+    if not learner.fitted:
+        check_all(len(learner.held) < learner.params.warmup_rows, "more rows are held than can be")
         return
-    ends, p = arrays["raw/ends"], facts["n_features"]
-    good = ends[0] == 0 and ends[-1] == facts["projected"][3] and (np.diff(ends) >= 0).all()
-    check_all(good and (arrays["raw/indices"] < p).all(), "sparse rows end where they cannot")
-    columns = arrays.get("projection/columns", np.zeros(0))
-    check_all((np.diff(columns) > 0) & (columns[1:] < p), "directions have columns that are not")
-
-
-def check_arrays(facts: Facts, arrays: Arrays) -> None:
-    """Refuse values that could lead compiled code out of its arrays, and NaN where none can be."""
-    check_numbers(arrays, gaps=(*GAPS, "raw/labels", *facts["own"]))
-    check_all(~np.isinf(arrays["held"]), "held rows hold infinity")
-    check_raw(facts, arrays)
-    if not facts["fitted"]:
-        return
-    uids = arrays["rules/uid"]
+    check_all(1 <= learner.n_rules <= learner.params.max_rules, "there are too many rules, or none")
+    uids, a = arrays["rules/uid"], learner.relevance.arrays
     if len(np.unique(uids)) < len(uids) or uids.max() >= arrays["rules/numbers"][0]:
         raise ValueError("two rules have one uid, or one is newer than the next")
-    used, axes = arrays["relevance/used"], arrays["relevance/axes"]
-    if [used.sum(), axes.sum()] != facts["sizes"][1:] or (axes & ~used).any():
-        raise ValueError("the features that count are others than rules have")
+    check_all(
+        a.axes.any() and not (a.axes & ~a.used).any(), "rules have features that do not count"
+    )
     for part in ("cases", "recent"):
         if f"{part}/count" in arrays:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])

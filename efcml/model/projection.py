@@ -12,19 +12,18 @@ value alone, have no line in Q and add nothing; missing values count as the mean
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
+from efcml.support.aliases import Arrays, Floats, Ints
 from efcml.support.masks import is_sparse
 from efcml.support.progress import tell
+from efcml.support.states import check_all, fitting
 from efcml.support.statistics import label_means
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Floats, Ints, Shapes
 
 MANY = 300  # features; "auto" projects more: birds, with 260, loses 4 to 8 points of AP by it
 MANY_DENSE = 600  # likewise, where most values are not 0: relevance leaves the useless ones out
@@ -34,7 +33,7 @@ FARTHEST = 10.0  # times the largest magnitude of the initial rows; values beyon
 ROUNDS, SPARE = 5, 8  # of the randomised search for principal directions
 TINY = 1e-9
 MANY_LABELS = 150  # beyond, rules over projected rows leave out what grows with pairs of labels
-RECENT, PARTS = 500, 100  # rows that are kept as they came, for readers
+RECENT = 500  # rows that are kept, for readers
 
 
 def directions(given: Any, p: int, K: int) -> int:
@@ -71,40 +70,48 @@ def stack(rows: Sequence[Any]) -> csr_array:
     return as_sparse(vstack(rows, format="csr"))
 
 
-def keep(recent: list[Any], X: Any, Y: Floats) -> list[Any]:
-    """Return the last rows with a known label as they came, with some more, in a few parts."""
-    known = np.flatnonzero(~np.isnan(Y).all(axis=1))[-RECENT:]
-    if len(known):
-        every = len(known) == len(Y)
-        recent = [*recent, (as_sparse(X if every else X[known]), Y[known])]
-    if len(recent) < PARTS and sum(len(labels) for _, labels in recent) <= 2 * RECENT:
-        return recent
-    rows, labels = (part[-RECENT:] for part in join(recent))
-    return [(rows, labels)]
+def keep(parts: list[Any], rows: Any, Y: Floats, *beside: Floats) -> list[Any]:
+    """Return the last rows with a known label and what is beside them, with some more, in parts."""
+    part, known = (rows, Y, *beside), ~np.isnan(Y).all(axis=1)
+    if not known.all():
+        part = tuple(array[known] for array in part)
+    parts = [*parts, part] if known.any() else parts
+    if len(parts) * len(Y) <= RECENT:
+        return parts
+    return [tuple(array[-RECENT:] for array in join(parts))]
 
 
-def join(recent: list[Any]) -> tuple[csr_array, Floats]:
-    """Return rows and labels of all parts."""
-    return stack([rows for rows, _ in recent]), np.concatenate([labels for _, labels in recent])
+def join(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the rows of all parts, which may be sparse, and what is beside them."""
+    return tuple(
+        stack(arrays) if is_sparse(arrays[0]) else np.concatenate(arrays)
+        for arrays in zip(*parts, strict=True)
+    )
 
 
-def pack_rows(recent: list[Any], p: int, K: int) -> Arrays:
-    """Return rows and labels as arrays."""
-    rows, labels = join([(csr_array((0, p)), np.zeros((0, K))), *recent])
+def pack_rows(rows: Any, labels: Floats) -> Arrays:
+    """Return rows, dense or sparse, and labels as arrays."""
+    if not is_sparse(rows):
+        return {"data": rows, "labels": labels}
     indices, ends = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     return {"data": rows.data, "indices": indices, "ends": ends, "labels": labels}
 
 
-def unpack_rows(raw: Arrays, p: int) -> tuple[csr_array, Floats]:
-    """Return rows and labels that `pack_rows` was given, in one part."""
-    parts, labels = tuple(raw[name].copy() for name in ("data", "indices", "ends")), raw["labels"]
-    return csr_array(parts, (len(labels), p)), labels.copy()
-
-
-def raw_shapes(rows: int, entries: int, K: int) -> Shapes:
-    """Return type and shape of every array of `pack_rows`."""
-    shapes: Shapes = {"data": ("<f8", (entries,)), "indices": ("<i8", (entries,))}
-    return shapes | {"ends": ("<i8", (rows + 1,)), "labels": ("<f8", (rows, K))}
+def unpack_rows(packed: Arrays, p: int, K: int, *, sparse: bool) -> tuple[Any, Floats]:
+    """Return rows and labels that `pack_rows` was given, or refuse what these cannot be."""
+    data, labels = packed["data"], packed["labels"]
+    like: Arrays = {"data": np.zeros((len(labels), p)), "labels": np.zeros((len(labels), K))}
+    if sparse:
+        like |= pack_rows(csr_array((len(labels), p)), like["labels"])
+        like["data"], like["indices"] = np.zeros(len(data)), np.zeros(len(data), np.int64)
+    fitting(packed, like)
+    check_all(~np.isinf(data), "rows hold infinity")
+    if not sparse:
+        return data, labels
+    indices, ends = packed["indices"], packed["ends"]
+    good = ends[0] == 0 and ends[-1] == len(data) and (np.diff(ends) >= 0).all()
+    check_all(good and (indices < p).all(), "sparse rows end where they cannot")
+    return csr_array((data, indices, ends), (len(labels), p)), labels
 
 
 class Projection(NamedTuple):
@@ -173,9 +180,14 @@ class Projection(NamedTuple):
         return found
 
     @classmethod
-    def empty(cls, m: int, d: int) -> Self:
-        """Return one of these sizes, of zeros."""
-        return cls(np.zeros(m, np.int64), np.zeros((m, d)), *np.zeros((3, m)))
+    def restored(cls, arrays: Arrays, p: int) -> Self:
+        """Return one of these arrays, or refuse them."""
+        m, d = arrays["basis"].shape
+        like = cls(np.zeros(m, np.int64), np.zeros((m, d)), *np.zeros((3, m)))
+        columns = fitting(arrays, like._asdict())["columns"]
+        good = (np.diff(columns) > 0).all() and columns[-1] < p
+        check_all(good, "directions have columns that are not")
+        return cls(**arrays)
 
 
 def find_directions(A: csr_array, mean: Floats, E: Floats, d: int) -> tuple[Floats, Floats]:

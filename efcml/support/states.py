@@ -6,15 +6,13 @@ folders are: the array ``W`` of the part ``rules`` is ``rules/W``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from efcml.support.aliases import Arrays, Facts
+from efcml.support.aliases import Arrays, Facts
 
 WHOLE = range(2**53)  # whole numbers that floats hold exactly; sums of some stay below 2**63
 
@@ -28,11 +26,6 @@ def pick(entries: Mapping[str, Any], part: str) -> dict[str, Any]:
     """Return the entries of one part, as they were before `nest`."""
     start = f"{part}/"
     return {name[len(start) :]: entries[name] for name in entries if name.startswith(start)}
-
-
-def to_plain(value: Any) -> Any:
-    """Return a value of a parameter as JSON can hold it."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def take(facts: Any, what: str, **kinds: Any) -> Facts:
@@ -72,16 +65,26 @@ def shorten(reason: object, most: int = 300) -> str:
     return text.removesuffix(".")
 
 
+def fitting(arrays: Arrays, like: Arrays) -> Arrays:
+    """Return arrays that have the names, types and shapes of others, or refuse them."""
+    if arrays.keys() != like.keys():
+        raise ValueError("its arrays are not those that its header asks for")
+    for name, array in arrays.items():
+        if (array.dtype, array.shape) != (like[name].dtype, like[name].shape):
+            raise ValueError(f"the array {name} has another type or shape than it must have")
+    return arrays
+
+
 def check_all(good: ArrayLike, what: str) -> None:
     """Refuse an array of which not every entry is good."""
     if not np.all(good):
         raise ValueError(what)
 
 
-def check_numbers(arrays: Arrays, *, gaps: Collection[str] = ()) -> None:
-    """Refuse impossible counts, and floats that are NaN or infinite but for those with gaps."""
+def check_numbers(arrays: Arrays, *, gaps: tuple[str, ...] = ()) -> None:
+    """Refuse impossible counts, and floats that are NaN or infinite but below names with gaps."""
     for name, array in arrays.items():
         if array.dtype.kind == "i":
             check_all((array >= 0) & (array < WHOLE.stop), f"{name} holds impossible counts")
-        if array.dtype.kind == "f" and name not in gaps:
+        if array.dtype.kind == "f" and not name.startswith(gaps):
             check_all(np.isfinite(array), f"{name} holds NaN or infinity")
