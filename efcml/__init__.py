@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner
     from efcml.estimators.classifier import EFCMLClassifier
     from efcml.evaluation import prequential
-    from efcml.model.warm import warmup
+    from efcml.model.learner import warmup
     from efcml.rivals.per_label import ChainEFC, OneVsRestEFC
     from efcml.saving import load, save
     from efcml.seams import register
@@ -46,7 +46,7 @@ _HOMES = {
     "prequential": "efcml.evaluation",
     "register": "efcml.seams",
     "save": "efcml.saving",
-    "warmup": "efcml.model.warm",
+    "warmup": "efcml.model.learner",
 }
 
 if not TYPE_CHECKING:  # a checker would take every name for one of these

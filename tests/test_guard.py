@@ -100,14 +100,12 @@ def assert_waits(thing, call):
     """Check that a call waits while another thread is in the same object."""
     with ThreadPoolExecutor(1) as pool:
         with another_thread_in(thing):
-            key = id(thing)
-            reference, lock = guard._locks[key]
-            watched = Watched(lock)
-            guard._locks[key] = reference, watched
+            lock = guard._locks[thing]
+            guard._locks[thing] = watched = Watched(lock)
             waiting = pool.submit(call)
             assert watched.asked.wait(20.0), "it did not ask for the lock"
             assert not waiting.done()
-            guard._locks[key] = reference, lock
+            guard._locks[thing] = lock
         waiting.result()
 
 

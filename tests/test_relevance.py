@@ -114,7 +114,7 @@ def test_looks_in_small(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     for name, value in {"LEAST_ROWS": 30, "LOOK": 15, "LOOK_BY_FEATURE": 1, "GONE": 1}.items():
         monkeypatch.setattr(relevance, name, value)
-    monkeypatch.setattr("efcml.model.learner.LATEST", 40)
+    monkeypatch.setattr("efcml.model.projection.RECENT", 40)
     X = rng.normal(size=(220, 5))
     Y = np.r_[X[:40, 0] + X[:40, 1], X[40:130, 1], X[130:, 2]][:, None] > 0.0
     clf = EFCMLClassifier(**QUICK, cases=8).fit(X[:40], Y[:40] * 1.0)

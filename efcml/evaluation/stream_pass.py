@@ -13,8 +13,8 @@ import numpy as np
 from efcml.evaluation.adapters import ForeignPass, check_methods, last_step, pass_steps
 from efcml.evaluation.blocks import in_blocks
 from efcml.evaluation.prequential_result import PrequentialResult
+from efcml.model.learner import warmup
 from efcml.model.trace import Trace
-from efcml.model.warm import warmup
 from efcml.support.checks import check_whole
 from efcml.support.progress import progress_bar
 from efcml.support.statistics import squash

@@ -21,24 +21,12 @@ from scipy.sparse import csr_array
 from efcml import seams
 from efcml._jit import FOLDER
 from efcml.kernels.rows import MOST_WEIGHT
+from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import Answer, LabelLayer, plain_answer
 from efcml.model.learner_checks import GAPS, check_arrays, check_facts, plain_parameters
 from efcml.model.params import DivergenceWarning, Params
-from efcml.model.projection import (
-    MANY_LABELS,
-    RECENT,
-    Projection,
-    as_sparse,
-    directions,
-    is_dense,
-    join,
-    keep,
-    pack_rows,
-    stack,
-    tell_once,
-    unpack_rows,
-)
+from efcml.model.projection import Projection
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch, decide_scale
 from efcml.model.rulebase import RuleBase
@@ -52,6 +40,7 @@ from efcml.support.masks import densify
 from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
 
+NAMES = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent", TemporalStage: "temporal"}
 FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
 
 
@@ -91,7 +80,7 @@ class Learner(Guarded):
         """Onto how many directions rows are to be projected; 0: they are not."""
         if self.scaler is not None and self.projection is None:  # the initial rows were dense
             return 0
-        return directions(self.params.projection, self.n_features, self.n_labels)
+        return wide.directions(self.params.projection, self.n_features, self.n_labels)
 
     @property
     def width(self) -> int:
@@ -142,7 +131,7 @@ class Learner(Guarded):
     def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
         if len(self._latest) > 1:  # rows that came later; the list is replaced, never written to
-            rows, labels, weights = (part[-RECENT:] for part in join(self._latest))
+            rows, labels, weights = (part[-wide.RECENT :] for part in wide.join(self._latest))
             self._latest = [(rows, labels, weights)]
         return self._latest[0]
 
@@ -189,7 +178,7 @@ class Learner(Guarded):
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
-        if self.directions and not (self.params.projection == "auto" and is_dense(X)):
+        if self.directions and not (self.params.projection == "auto" and wide.is_dense(X)):
             self._project(X, Y, weights)
         X = self.inside(X)
         self.scaler = Scaler.from_rows(X, self.params.clip, Y)
@@ -206,18 +195,18 @@ class Learner(Guarded):
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self._latest = [tuple(part[-RECENT:].copy() for part in (rows, Y, weights))]
+        self._latest = [tuple(part[-wide.RECENT :].copy() for part in (rows, Y, weights))]
         self._warn_of_divergence()
 
     def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
         """Find the directions onto which all rows are projected from now on."""
         if self.params.projection == "auto":
-            tell_once(self.n_features, self.directions)
+            wide.tell_once(self.n_features, self.directions)
         given = self.params.relevance
         flags = given if isinstance(given, tuple) else None
         self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
-        self.bounded = self.n_labels > MANY_LABELS
-        self.recent = keep([], as_sparse(X), Y)
+        self.bounded = self.n_labels > wide.MANY_LABELS
+        self.recent = wide.keep([], wide.as_sparse(X), Y)
 
     def inside(self, X: Any) -> Floats:
         """Return rows, dense or sparse, as the stages see them, but for the scale."""
@@ -269,8 +258,8 @@ class Learner(Guarded):
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
         if self.projection is not None:
-            X = as_sparse(X)
-            self.recent = keep(self.recent, X, Y)
+            X = wide.as_sparse(X)
+            self.recent = wide.keep(self.recent, X, Y)
         X = self.inside(X)
         trace = Trace.for_rows(len(X), self.n_labels) if trace is None else trace
         if trace.rows is not None:
@@ -335,7 +324,7 @@ class Learner(Guarded):
             trace.rules[part] = self.rules.n_rules_by_row
             trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
             last_rows = rows[part], Y[part].copy(), weights[part].copy()
-            self._latest = keep(self._latest, *last_rows)
+            self._latest = wide.keep(self._latest, *last_rows)
             self.relevance.note_rows(len(learned))
             if self.relevance.due == 0:
                 trace.events += [(last - 1, kind, uid) for kind, uid in self._look()]
@@ -408,7 +397,7 @@ class Learner(Guarded):
                 trace.take_answer(self.answer(rows[t : t + 1]), slice(t, t + 1))
             if not np.isnan(Y[t]).all():
                 x = X[t : t + 1]
-                x = as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
+                x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
                     with interrupts_held():
@@ -417,7 +406,7 @@ class Learner(Guarded):
                         self.held.append(row)
                 else:
                     xs, ys = zip(*self.held, row, strict=True)
-                    self.fit(stack(xs) if self.directions else np.array(xs), np.array(ys))
+                    self.fit(wide.stack(xs) if self.directions else np.array(xs), np.array(ys))
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
@@ -513,12 +502,9 @@ class Learner(Guarded):
 
     def _parts(self) -> dict[str, Any]:
         """Return stages and other parts with arrays, by the names that they are saved under."""
-        names = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent"}
-        names |= {TemporalStage: "temporal"}
         first = len(self.stages) - len(self.params.stages)  # of one's own
-        parts = {
-            f"stage{i}" if i >= first else names[type(s)]: s for i, s in enumerate(self.stages)
-        }
+        parts = {NAMES[type(stage)]: stage for stage in self.stages[:first]}
+        parts |= {f"stage{i}": own for i, own in enumerate(self.stages[first:], first)}
         parts |= {"labels": self.labels, "watch": self.watch, "relevance": self.relevance}
         return {name: part for name, part in parts.items() if self.fitted and part is not None}
 
@@ -535,7 +521,7 @@ class Learner(Guarded):
         rows = self.recent if self.fitted else [(x.reshape(1, -1), y[None]) for x, y in self.held]
         kind: Any = csr_array if self.directions else np.zeros
         none = kind((0, self.n_features)), np.zeros((0, self.n_labels))
-        parts["rows"] = pack_rows(*join([none, *rows]))
+        parts["rows"] = wide.pack_rows(*wide.join([none, *rows]))
         beside = {"evidence": self.warm_start.evidence, "latest": np.column_stack(self.latest)}
         return facts, nest(**parts) | beside
 
@@ -559,7 +545,7 @@ class Learner(Guarded):
             learner.rules.allocate(len(arrays["rules/uid"]), 1 + params.follows)
             learner.labels = LabelLayer(K, params.decision) if learner.layered else None
             learner.watch = ScaleWatch(width, K) if params.scaling == "follow" else None
-        rows, labels = unpack_rows(pick(arrays, "rows"), p, K, sparse=bool(learner.directions))
+        rows, labels = wide.unpack_rows(pick(arrays, "rows"), p, K, sparse=bool(learner.directions))
         if not fitted:
             one = slice if learner.directions else (lambda t, _: t)
             learner.held = [(rows[one(t, t + 1)], y) for t, y in enumerate(labels)]
@@ -576,3 +562,36 @@ class Learner(Guarded):
             part.restore(given if name.startswith("stage") else fitting(given, part.state()))
         check_arrays(learner, arrays)
         return learner
+
+
+def warmup(*, rare: bool = True) -> None:
+    """Run all kernels on a few rows; later calls in this or other processes find them compiled.
+
+    Call it once before starting many processes: they then share the compiled files instead of
+    all writing them at the same time.
+
+    Parameters
+    ----------
+    rare : bool
+        Whether also those that only missing features or labels and decisions other than the usual
+        ones need; otherwise they are compiled when they are first needed.
+
+    Examples
+    --------
+    >>> import efcml
+    >>> efcml.warmup()
+    """
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    Y = (X > 0.0).astype(float)
+    params = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
+    learner = Learner(params, 2, 2).fit(X[:12], Y[:12]).learn(X[12:], Y[12:])
+    scores = learner.answer(X).scores
+    learner.stage(TemporalStage).addends(scores[0])  # what explanations need
+    if learner.watch is not None:  # what ends a doubt about the scale
+        learner.watch.settle(np.zeros(2, dtype=np.bool_), None)
+    if rare:
+        gaps, unknown = X.copy(), Y.copy()
+        gaps[::3, 0] = gaps[1::3, 1] = unknown[::4, 0] = np.nan
+        for decision in ("f1", "subset"):
+            other = Learner(replace(params, decision=decision), 2, 2)
+            other.fit(gaps[:12], unknown[:12]).learn(gaps[12:], unknown[12:]).answer(gaps, unknown)

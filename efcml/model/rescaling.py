@@ -16,22 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from efcml.kernels.watch import (
-    DOUBT,
-    FARTHEST,
-    HELD,
-    LEAK,
-    NARROWEST,
-    NEAR,
-    PAUSE,
-    QUIET,
-    STIRRING,
-    WANDERS,
-    WIDEST,
-    is_off,
-    wandering,
-    watch_rows,
-)
+from efcml.kernels import watch as kernel
 from efcml.model.scaler import Scaler, is_resting
 from efcml.model.stages import Stage
 from efcml.model.tables import WATCH, Watch
@@ -41,7 +26,7 @@ from efcml.support.statistics import label_means
 MOST_HELD = 40  # rows
 MOVED, KEPT = 3, 4  # entries of `count`: changes so far, by how they were read
 SURE = 0.8  # share of a limit that held rows must pass: they do not lag as what watches does
-AWAKE = LEAK / (1.0 + LEAK)  # share of held rows in which a feature varies that never did
+AWAKE = kernel.LEAK / (1.0 + kernel.LEAK)  # share of held rows in which one wakes that never varied
 MOST_NEAR = 0.1  # share of initial rows in which a feature hardly differs from the row before
 MUTED = 1000  # rows in which a feature that was off for nothing raises no doubt
 FARTHEST_SHIFT = 1e4  # deviations; beyond, nothing that was learned is of use
@@ -56,8 +41,8 @@ class ScaleWatch(Stage):
 
     def __init__(self, n_features, n_labels):
         sizes = {"p": n_features, "K": n_labels, "n": MOST_HELD}
-        self.arrays = Watch(**WATCH.allocate(sizes))
-        self.arrays.square[:], self.arrays.step[:], self.arrays.count[QUIET] = 1.0, 2.0, PAUSE
+        self.arrays = a = Watch(**WATCH.allocate(sizes))
+        a.square[:], a.step[:], a.count[kernel.QUIET] = 1.0, 2.0, kernel.PAUSE
 
     @classmethod
     def from_rows(cls, X, scaled, n_labels):
@@ -67,14 +52,14 @@ class ScaleWatch(Stage):
         if len(X) > 1:
             steps = np.abs(np.diff(scaled, axis=0))
             there = (~np.isnan(steps)).sum(axis=0)  # of rows in turn that both have the feature
-            near = (steps < NEAR).sum(axis=0) / np.maximum(there, 1)
+            near = (steps < kernel.NEAR).sum(axis=0) / np.maximum(there, 1)
             watch.arrays.lively[:] = (near < MOST_NEAR) & (there > 0)
         return watch
 
     @property
     def in_doubt(self):
         """Whether rows are held."""
-        return bool(self.arrays.count[DOUBT])
+        return bool(self.arrays.count[kernel.DOUBT])
 
     @property
     def changes(self):
@@ -83,12 +68,12 @@ class ScaleWatch(Stage):
 
     def watch(self, X, scaled, Y, weights, clip):
         """Take in rows; return how many, and whether doubt begins or enough rows are held."""
-        return watch_rows(X, scaled, Y, weights, clip, self.arrays)
+        return kernel.watch_rows(X, scaled, Y, weights, clip, self.arrays)
 
     @property
     def held(self):
         """The held rows, in the units of the data, their labels and weights."""
-        n, a = self.arrays.count[HELD], self.arrays
+        n, a = self.arrays.count[kernel.HELD], self.arrays
         return a.rows[:n].copy(), a.labels[:n].copy(), a.weights[:n].copy()
 
     def propose(self, scaler):
@@ -106,11 +91,11 @@ class ScaleWatch(Stage):
             deviation = new.scale / np.sqrt(1.0 - wanders)
             ratio = deviation / scaler.scale
         one_way = go_one_way(rows)
-        wide = np.where(one_way, 0.0, WANDERS * np.sqrt(wanders))
-        far = shift > SURE * np.maximum(FARTHEST, wide)
-        off = far | (ratio > SURE * WIDEST) | (ratio < NARROWEST / SURE)
+        wide = np.where(one_way, 0.0, kernel.WANDERS * np.sqrt(wanders))
+        far = shift > SURE * np.maximum(kernel.FARTHEST, wide)
+        off = far | (ratio > SURE * kernel.WIDEST) | (ratio < kernel.NARROWEST / SURE)
         there = np.maximum((~np.isnan(seen)).sum(axis=0), 1)
-        wakes = (np.abs(seen) >= STIRRING).sum(axis=0) / there > AWAKE
+        wakes = (np.abs(seen) >= kernel.STIRRING).sum(axis=0) / there > AWAKE
         due = np.where(asleep, wakes, off) & ~is_resting(rows) & ~scaler.ignored
         grows = due & ~asleep & one_way
         moves = due & ~grows
@@ -124,11 +109,11 @@ class ScaleWatch(Stage):
         """End the doubt: features that are due begin anew, others that are off are muted."""
         a = self.arrays
         for j in np.flatnonzero(~due):
-            if is_off(a.level[j], a.square[j], a.step[j], a.unfit[j], a.asleep[j]):
+            if kernel.is_off(a.level[j], a.square[j], a.step[j], a.unfit[j], a.asleep[j]):
                 a.muted[j] = MUTED
         a.level[due], a.square[due], a.step[due], a.unfit[due], a.muted[due] = 0.0, 1.0, 2.0, 0.0, 0
         a.asleep[due] = False
-        a.count[[DOUBT, HELD, QUIET]] = 0
+        a.count[[kernel.DOUBT, kernel.HELD, kernel.QUIET]] = 0
         for held in (a.rows, a.labels, a.weights):
             held[:] = 0.0
         if reading is not None:
@@ -142,7 +127,8 @@ def wandering_of(x):
         return 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # steps of 1e200 are not slow
         variance, step = np.var(x), np.mean(np.diff(x) ** 2)
-    return wandering(float(variance), float(step), float(len(x))) if np.isfinite(step) else 0.0
+    given = float(variance), float(step), float(len(x))
+    return kernel.wandering(*given) if np.isfinite(step) else 0.0
 
 
 def go_one_way(rows):

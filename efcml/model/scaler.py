@@ -7,15 +7,13 @@ A scaler itself never changes; a learner whose stream moves takes a new one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from efcml.kernels.watch import scale_rows
+from efcml.support.aliases import Arrays, Bools, Floats, Ints
 from efcml.support.statistics import label_means
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Arrays, Bools, Floats, Ints
 
 TRIMMED = 0.1  # share of the rows at either end, one at least, that may be wild
 WILD = 5.0  # times the range of the rest, counted from the median: such a value does not count

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
-from efcml.model.labels import plain_answer
+from efcml.model.labels import Answer, plain_answer
+from efcml.support.aliases import Bools, Events, Floats, Ints
 from efcml.support.guard import interrupts_held
-
-if TYPE_CHECKING:
-    from efcml.model.labels import Answer
-    from efcml.support.aliases import Bools, Events, Floats, Ints
 
 BLOCK = 256  # rows; between blocks a stream can be interrupted
 

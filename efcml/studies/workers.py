@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 
 from efcml import __version__
 from efcml.evaluation.adapters import last_step
-from efcml.model.warm import warmup
+from efcml.model.learner import warmup
 from efcml.seams import register_all, registered
 from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
 from efcml.support.guard import blas_pools

@@ -15,15 +15,7 @@ from textwrap import dedent, indent, wrap
 from typing import Any, TypeVar, dataclass_transform
 
 from efcml.seams import is_known
-from efcml.support.checks import (
-    LIMITS,
-    check_choice,
-    check_flag,
-    check_number,
-    check_whole,
-    number_range,
-    whole_range,
-)
+from efcml.support import checks
 
 T = TypeVar("T")
 UNSET = object()  # None is a value
@@ -56,26 +48,26 @@ def other(
 
 def number(*, words: tuple[str, ...] = (), **given: Any) -> Any:
     """Declare a number; the limits are those of `check_number`."""
-    limits = {name: given.pop(name) for name in LIMITS if name in given}
-    kind = "".join(f'"{word}" or ' for word in words) + f"float {number_range(**limits)}"
-    return other(kind, partial(check_number, words=words, **limits), **given)
+    limits = {name: given.pop(name) for name in checks.LIMITS if name in given}
+    kind = "".join(f'"{word}" or ' for word in words) + f"float {checks.number_range(**limits)}"
+    return other(kind, partial(checks.check_number, words=words, **limits), **given)
 
 
 def whole(*, least: int, most: int | None = None, **given: Any) -> Any:
     """Declare a whole number."""
-    check = partial(check_whole, least=least, most=most)
-    return other(f"int {whole_range(least, most)}", check, **given)
+    check = partial(checks.check_whole, least=least, most=most)
+    return other(f"int {checks.whole_range(least, most)}", check, **given)
 
 
 def flag(**given: Any) -> Any:
     """Declare a switch."""
-    return other("bool", check_flag, **given)
+    return other("bool", checks.check_flag, **given)
 
 
 def choice(*, allowed: Iterable[str], **given: Any) -> Any:
     """Declare one of some words."""
     kind = "{" + ", ".join(f'"{word}"' for word in allowed) + "}"
-    return other(kind, partial(check_choice, allowed=tuple(allowed)), **given)
+    return other(kind, partial(checks.check_choice, allowed=tuple(allowed)), **given)
 
 
 @dataclass_transform(

@@ -9,13 +9,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import PathLike
+from typing import Any, BinaryIO
 
 
-def make_folder(path: PathLike) -> None:
+def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder, unless it is there, and see that files can be made in it."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
@@ -26,7 +23,7 @@ def make_folder(path: PathLike) -> None:
 
 
 @contextmanager
-def whole_files(folder: PathLike) -> Iterator[Path]:
+def whole_files(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty folder; what was written there moves to ``folder`` when the block ends.
 
     So a file is complete or not there at all. If the block fails, nothing moves.
@@ -38,7 +35,7 @@ def whole_files(folder: PathLike) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing(path: PathLike) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file that takes the place of another one at the end; if that fails, it goes.
 
     An error of the disk names the file that was to be written.

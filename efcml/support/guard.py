@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache, wraps
 from signal import SIGINT
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
-from weakref import ref
+from weakref import WeakKeyDictionary
 
 from threadpoolctl import ThreadpoolController
 
@@ -26,9 +26,8 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Method: TypeAlias = Callable[Concatenate[Thing, Given], Result]
 
-# (weak reference, lock) by the id of the object. Nothing is stored in the object itself, so copies,
-# pickles, clones and files know nothing of it; a WeakKeyDictionary is slower.
-_locks: dict[int, tuple[ref[Any], Any]] = {}
+# Nothing is stored in the object itself: copies, pickles, clones and files know nothing of it.
+_locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def one_at_a_time(function: Method[Thing, Given, Result]) -> Method[Thing, Given, Result]:
@@ -47,13 +46,7 @@ def one_at_a_time(function: Method[Thing, Given, Result]) -> Method[Thing, Given
 
 def lock_of(thing: object) -> AbstractContextManager[Any]:
     """Return the lock of an object, for what takes more than one call."""
-    key = id(thing)
-    entry = _locks.get(key)
-    if entry is None:
-        # The entry goes with the object, before another one can have its id.
-        new = ref(thing, lambda _: _locks.pop(key, None)), threading.RLock()
-        entry = _locks.setdefault(key, new)
-    return entry[1]
+    return _locks.setdefault(thing, threading.RLock())
 
 
 class Guarded:

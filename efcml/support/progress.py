@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
+from typing import Any
 
 
 def progress_bar(
     total: int | None, label: str, *, unit: str = "row", show: bool | None = None, **options: Any
-) -> tqdm:
+) -> Any:
     """Return a tqdm bar; use it in a ``with`` block and call ``update(n)``.
 
     ``total`` is None if the amount of work is not known; ``show=None`` shows the bar where a person

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from efcml.support.aliases import Floats
+from efcml.support.aliases import Floats
 
 TAIL = 0.05  # width of the bent ends of probabilities
 SURE = 1.96  # standard errors: the interval holds in 95 of 100 cases
