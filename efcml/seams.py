@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 KINDS = ("merging", "split", "birth", "update", "stage")
 TAKEN = {"split": ("labels", "axis", "off"), "update": ("rls", "paper")}  # names of the usual ones
 USUAL: dict[tuple[str, str], Any] = {}  # filled where they are (model/rulebase.py)
-_registered: dict[tuple[str, str], Callable[..., Any]] = {}
+REGISTERED: dict[tuple[str, str], Callable[..., Any]] = {}  # likewise; other processes get it
 
 
 class Update(NamedTuple):
@@ -57,34 +57,24 @@ def register(kind: str, name: str, function: Callable[..., Any]) -> None:
         raise ValueError(f"name must be a word that is not taken; got {name!r}.")
     if not callable(function):
         raise TypeError(f"{kind} {name!r} must be a function; got {function!r}.")
-    _registered[kind, name] = function
-
-
-def registered() -> dict[tuple[str, str], Callable[..., Any]]:
-    """Return all that was registered, for `register_all` in another process."""
-    return dict(_registered)
-
-
-def register_all(functions: dict[tuple[str, str], Callable[..., Any]]) -> None:
-    """Register what another process has."""
-    _registered.update(functions)
+    REGISTERED[kind, name] = function
 
 
 def is_known(kind: str, value: Any) -> bool:
     """Tell whether a value is a function, or the name of a registered one."""
-    return callable(value) or (isinstance(value, str) and (kind, value) in _registered)
+    return callable(value) or (isinstance(value, str) and (kind, value) in REGISTERED)
 
 
 def function_of(kind: str, value: Any) -> Any:
     """Return the function that a parameter names or is; None if it stands for no function."""
-    return value if callable(value) else (_registered | USUAL).get((kind, value))
+    return value if callable(value) else (REGISTERED | USUAL).get((kind, value))
 
 
 def name_of(kind: str, value: Any) -> Any:
     """Return the value of a parameter as it can be saved: a function by its name."""
     if not callable(value):
         return value
-    for (of, name), function in _registered.items():
+    for (of, name), function in REGISTERED.items():
         if of == kind and function is value:
             return name
     raise ValueError(

@@ -24,7 +24,7 @@ from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import Answer, LabelLayer, plain_answer
-from efcml.model.learner_checks import GAPS, check_arrays, check_facts, plain_parameters
+from efcml.model.learner_checks import FACTS, GAPS, check_arrays, check_facts, plain_parameters
 from efcml.model.params import DivergenceWarning, Params
 from efcml.model.projection import Projection
 from efcml.model.relevance import RelevanceWatch
@@ -41,7 +41,6 @@ from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
 
 NAMES = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent", TemporalStage: "temporal"}
-FACTS = ("n_features", "n_labels", "layered", "waiting", "warned", "bounded")
 
 
 class Learner(Guarded):
@@ -131,8 +130,7 @@ class Learner(Guarded):
     def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
         if len(self._latest) > 1:  # rows that came later; the list is replaced, never written to
-            rows, labels, weights = (part[-wide.RECENT :] for part in wide.join(self._latest))
-            self._latest = [(rows, labels, weights)]
+            self._latest = [tuple(part[-wide.RECENT :] for part in wide.join(self._latest))]
         return self._latest[0]
 
     def take_features(self, n_features: int) -> None:
@@ -250,7 +248,6 @@ class Learner(Guarded):
         delay = (0 if trace is None else trace.delay) if late is None else late
         for stage in self.stages:
             stage.come_late(delay, gone_by=late is not None)
-        weights = np.ones(len(Y)) if weights is None else weights
         learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
         self._warn_of_divergence()
         return self
@@ -301,31 +298,25 @@ class Learner(Guarded):
 
     def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
         """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
-        cuts = np.flatnonzero(np.isnan(rows).any(axis=1)).tolist()
-        if trace.rows is not None:  # others are answered in between
-            cuts = list(range(len(rows)))
-        known: Any = ~np.isnan(Y).all(axis=1)
-        edges, first = sorted({*cuts, len(rows)} - {0}), 0
+        gaps, first = np.isnan(rows).any(axis=1), 0
+        cuts = np.flatnonzero(gaps | (trace.rows is not None))  # others are answered in between
+        known = np.flatnonzero(~np.isnan(Y).all(axis=1))
         while first < len(rows):
-            last = next(edge for edge in edges if edge > first)
-            learned = np.flatnonzero(known[first:last])
-            if len(learned) >= self.relevance.due:  # it looks after that row
-                learned = learned[: self.relevance.due]
-                last = first + int(learned[-1]) + 1
+            look = known[known >= first][self.relevance.due - 1 :][:1] + 1  # after that row
+            last = int(min([*cuts[cuts > first][:1], *look, len(rows)]))
             part = slice(first, last)
             if trace.rows is not None:
                 seen = self.scaler.transform(trace.rows[part])
                 shown = self.answer_scores(self.score_scaled(seen, ahead=trace.ahead))
                 trace.take_answer(shown, part)
-            filled = self.fill(rows[part]) if cuts else rows[part]
-            answer = self._follow(filled, Y[part], weights[part])
+            answer = self._follow(self.fill(rows[part]), Y[part], weights[part])
             if trace.rows is None:
                 trace.take_answer(answer, part)
             trace.rules[part] = self.rules.n_rules_by_row
             trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
             last_rows = rows[part], Y[part].copy(), weights[part].copy()
             self._latest = wide.keep(self._latest, *last_rows)
-            self.relevance.note_rows(len(learned))
+            self.relevance.note_rows(((first <= known) & (known < last)).sum())
             if self.relevance.due == 0:
                 trace.events += [(last - 1, kind, uid) for kind, uid in self._look()]
                 trace.rules[last - 1] = self.n_rules
@@ -438,18 +429,10 @@ class Learner(Guarded):
             return plain_answer(scores, known)
         return self.labels.say(scores, known)
 
-    def score_scaled(
-        self,
-        rows: Floats,
-        stages: list[Any] | None = None,
-        *,
-        ahead: int = 0,
-        timeless: bool = False,
-    ) -> Floats:
+    def score_scaled(self, rows: Floats, *, ahead: int = 0, timeless: bool = False) -> Floats:
         """Return the scores of scaled rows, the first of them ``ahead`` rows after the next."""
-        stages = self.stages if stages is None else stages
-        rows, scores = self.fill(rows, stages[0]), None
-        for stage in stages:
+        rows, scores = self.fill(rows), None
+        for stage in self.stages:
             if not (timeless and type(stage) is TemporalStage):
                 scores = stage.answer(rows, scores, ahead + self.waiting)
         return scores  # type: ignore[return-value]
@@ -483,8 +466,7 @@ class Learner(Guarded):
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
         self.recent = [(x, np.pad(Y, ((0, 0), (0, count)))) for x, Y in self.recent]
-        rows, labels, weights = self.latest
-        self._latest = [(rows, np.column_stack([labels, np.zeros((len(rows), count))]), weights)]
+        self._latest = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in self._latest]
         for part in (*self.stages, self.labels, self.watch):
             if part is not None:
                 part.add_labels(count)
@@ -552,8 +534,8 @@ class Learner(Guarded):
         elif learner.projection is not None:
             learner.recent = [(rows, labels)]
         latest = np.zeros((len(arrays["latest"]), width + K + 1))
-        beside = {name: arrays[name] for name in ("evidence", "latest")}
-        fitting(beside, {"evidence": np.zeros(2), "latest": latest})
+        beside = {"evidence": np.zeros(2), "latest": latest}
+        fitting({name: arrays[name] for name in beside}, beside)
         learner.warm_start.evidence = arrays["evidence"]
         seen, known, weights = np.split(arrays["latest"], [width, width + K], axis=1)
         learner._latest = [(seen, known, weights[:, 0])]

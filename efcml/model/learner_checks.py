@@ -6,7 +6,6 @@ Compiled code does not check indices, so nothing of a file is believed.
 from __future__ import annotations
 
 import json
-from types import NoneType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,8 +18,9 @@ from efcml.support.declared import facts_of
 from efcml.support.states import WHOLE, check_all, take
 
 T = TypeVar("T")
-SIZE = range(1, 2**20)  # labels; matrices of more would not fit into memory
-FEATURES = range(1, 2**31)
+# What is saved of a learner beside its arrays; matrices of more labels would not fit into memory.
+FACTS: dict[str, Any] = {"n_features": range(1, 2**31), "n_labels": range(1, 2**20)}
+FACTS |= {"layered": bool, "waiting": WHOLE, "warned": bool, "bounded": bool}
 # Where features or labels may be missing, where a prior may hold to nothing that is shared, and
 # stages of one's own.
 GAPS = ("rows/", "latest", "watch/labels", "watch/rows", "rules/prior", "stage")
@@ -51,12 +51,9 @@ def with_plain(kind: type[T], params: Any) -> T:
 
 def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
-    kinds: dict[str, Any] = {"n_features": FEATURES, "n_labels": SIZE, "waiting": WHOLE}
-    kinds |= dict.fromkeys(("layered", "warned", "bounded"), bool) | {"params": dict}
-    take(facts, "the learner", **kinds)
-    kinds = dict.fromkeys(Params.names(), (bool, range(2**63), float, str))
-    kinds |= {"stages": list, "relevance": (str, list), "projection": (str, WHOLE, NoneType)}
-    return with_plain(Params, take(facts["params"], "params", **kinds))
+    take(facts, "the learner", params=dict, **FACTS)
+    check_all(facts["params"].keys() == {*Params.names()}, "it has other parameters than a learner")
+    return with_plain(Params, facts["params"])
 
 
 def check_arrays(learner: Any, arrays: Arrays) -> None:
@@ -66,8 +63,8 @@ def check_arrays(learner: Any, arrays: Arrays) -> None:
         return
     check_all(1 <= learner.n_rules <= learner.params.max_rules, "there are too many rules, or none")
     uids, a = arrays["rules/uid"], learner.relevance.arrays
-    if len(np.unique(uids)) < len(uids) or uids.max() >= arrays["rules/numbers"][0]:
-        raise ValueError("two rules have one uid, or one is newer than the next")
+    good = len(np.unique(uids)) == len(uids) and uids.max() < arrays["rules/numbers"][0]
+    check_all(good, "two rules have one uid, or one is newer than the next")
     check_all(
         a.axes.any() and not (a.axes & ~a.used).any(), "rules have features that do not count"
     )
@@ -77,5 +74,5 @@ def check_arrays(learner: Any, arrays: Arrays) -> None:
             check_all(size <= most, "there are more cases than there is room for")
     if "watch/count" in arrays:
         doubt, held = arrays["watch/count"][[watch.DOUBT, watch.HELD]].tolist()
-        if doubt > 1 or held >= (len(arrays["watch/rows"]) if doubt else 1):
-            raise ValueError(f"the learner cannot hold {held} rows to decide about its scale")
+        good = doubt <= 1 and held < (len(arrays["watch/rows"]) if doubt else 1)
+        check_all(good, f"the learner cannot hold {held} rows to decide about its scale")

@@ -67,10 +67,11 @@ def learn_in_blocks(
     weights: Floats | None,
 ) -> None:
     """Call ``learn(X, Y, trace, weights)`` for blocks of rows; interrupts wait for their ends."""
-    for first in range(start, X.shape[0], BLOCK):
+    weights = np.ones(len(Y)) if weights is None else weights
+    for first in range(start, len(Y), BLOCK):
         block = slice(first, first + BLOCK)
         part = None if trace is None else trace.part(block)
         with interrupts_held():
-            learn(X[block], Y[block], part, None if weights is None else weights[block])
+            learn(X[block], Y[block], part, weights[block])
         if trace is not None and part is not None:
             trace.take_events(part, first)

@@ -108,7 +108,7 @@ def describe(value: Any) -> Any:
     if hasattr(value, "get_params"):
         held = dict(vars(value))
         words = set(map(str, held.values()))
-        named = [one for one in seams._registered.items() if one[0][1] in words]
+        named = [one for one in seams.REGISTERED.items() if one[0][1] in words]
         return describe([type(value), held, named])
     if isinstance(value, np.generic | np.ndarray):  # the same numbers in other places are the same
         value = value.item() if isinstance(value, np.generic) else np.ascontiguousarray(value)

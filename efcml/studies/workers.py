@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from efcml import __version__
 from efcml.evaluation.adapters import last_step
 from efcml.model.learner import warmup
-from efcml.seams import register_all, registered
+from efcml.seams import REGISTERED
 from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
 from efcml.support.guard import blas_pools
 from efcml.support.imports import extra_for
@@ -107,7 +107,7 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Iterator[None
 
     Not in threads: between two events of a stream Python works, one thread at a time.
     """
-    known = folder, os.getpid(), registered()
+    known = folder, os.getpid(), REGISTERED
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     with warnings.catch_warnings():
         # Advice to plan better, when a worker ends by itself or after Ctrl-C.
@@ -119,7 +119,7 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Iterator[None
 
 def run_there(run: Run, folder: Path, parent: int, functions: Any) -> None:
     """Do a run in a process that ``parent`` started; ``functions`` are registered there."""
-    register_all(functions)
+    REGISTERED.update(functions)
     end_with(parent)
     write_record(folder, *do_run(run))
 

@@ -13,38 +13,35 @@ import threading
 # Those of `signal` look every handler up among its constants: ten times the time, every row.
 from _signal import getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache, wraps
 from signal import SIGINT
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from threadpoolctl import ThreadpoolController
 
-Thing = TypeVar("Thing")
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
-Method: TypeAlias = Callable[Concatenate[Thing, Given], Result]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Nothing is stored in the object itself: copies, pickles, clones and files know nothing of it.
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def one_at_a_time(function: Method[Thing, Given, Result]) -> Method[Thing, Given, Result]:
+def one_at_a_time(function: Method) -> Method:
     """Let calls wait until no other thread is in a call with the same first argument.
 
     A thread that is inside may call further guarded functions of the same object.
     """
 
     @wraps(function)
-    def waiting(thing: Thing, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def waiting(thing: Any, *args: Any, **kwargs: Any) -> Any:
         with lock_of(thing):
             return function(thing, *args, **kwargs)
 
-    return waiting
+    return waiting  # type: ignore[return-value]
 
 
-def lock_of(thing: object) -> AbstractContextManager[Any]:
+def lock_of(thing: object) -> Any:
     """Return the lock of an object, for what takes more than one call."""
     return _locks.setdefault(thing, threading.RLock())
 
@@ -103,8 +100,7 @@ def one_blas_thread() -> Iterator[None]:
     with _counting:
         _inside += 1
         if _inside == 1:
-            numbers = [(pool, pool.get_num_threads()) for pool in blas_pools()]
-            _changed[:] = [(pool, number) for pool, number in numbers if number != 1]
+            _changed[:] = [(pool, pool.get_num_threads()) for pool in blas_pools()]
             for pool, _ in _changed:
                 pool.set_num_threads(1)
     try:

@@ -18,7 +18,9 @@ def progress_bar(
 
     shown = is_watched() if show is None else show
     options |= {"total": total, "desc": label, "unit": unit, "disable": not shown, "leave": False}
-    return tqdm(file=seen_by_people(), **options)
+    # In a notebook, what goes to stderr would look like an error.
+    options["file"] = sys.stdout if in_notebook() else sys.stderr
+    return tqdm(**options)
 
 
 def tell(text: str) -> None:
@@ -26,12 +28,7 @@ def tell(text: str) -> None:
     if is_watched():
         from tqdm import tqdm
 
-        tqdm.write(text, file=seen_by_people())
-
-
-def seen_by_people() -> Any:
-    """Return where bars go: in a notebook, what goes to stderr would look like an error."""
-    return sys.stdout if in_notebook() else sys.stderr
+        tqdm.write(text, file=sys.stdout if in_notebook() else sys.stderr)
 
 
 def is_watched() -> bool:
