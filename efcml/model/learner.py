@@ -287,14 +287,13 @@ class Learner(Guarded):
     def _learn_held(self, trace: Trace) -> None:
         """Decide about the scale and learn the rows that were held for that."""
         X, Y, weights, events = decide_scale(self)
-        last = len(trace.rules) - 1
-        trace.events += [(last, kind, uid) for kind, uid in events]
         waited, self.waiting = self.waiting, 0
         self.pass_rows(waited - len(X))  # the others between them have no labels
         part = Trace.for_rows(len(X), self.n_labels)
         self._learn_scaled(self.scaler.transform(X), Y, part, weights)
+        events += [(kind, uid) for _, kind, uid in part.events]
+        trace.events += [(len(trace.rules) - 1, kind, uid) for kind, uid in events]
         trace.rules[-1] = self.n_rules
-        trace.events += [(last, kind, uid) for _, kind, uid in part.events]
 
     def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
         """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
@@ -396,8 +395,7 @@ class Learner(Guarded):
                             self.warm_start.note(self.held, self.frequencies, *row)
                         self.held.append(row)
                 else:
-                    xs, ys = zip(*self.held, row, strict=True)
-                    self.fit(wide.stack(xs) if self.directions else np.array(xs), np.array(ys))
+                    self.fit(*wide.join(wide.as_blocks([*self.held, row])))
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
@@ -500,7 +498,7 @@ class Learner(Guarded):
             parts["scaler"] = self.scaler.state()
         if self.projection is not None:
             parts["projection"] = self.projection._asdict()
-        rows = self.recent if self.fitted else [(x.reshape(1, -1), y[None]) for x, y in self.held]
+        rows = self.recent if self.fitted else wide.as_blocks(self.held)
         kind: Any = csr_array if self.directions else np.zeros
         none = kind((0, self.n_features)), np.zeros((0, self.n_labels))
         parts["rows"] = wide.pack_rows(*wide.join([none, *rows]))

@@ -65,9 +65,9 @@ def as_sparse(X: Any) -> csr_array:
     return X
 
 
-def stack(rows: Sequence[Any]) -> csr_array:
-    """Return rows or blocks of rows as one."""
-    return as_sparse(vstack(rows, format="csr"))
+def as_blocks(held: Iterable[Any]) -> list[Any]:
+    """Return single rows, dense or sparse, and their labels as `join` takes them."""
+    return [(x.reshape(1, -1), y[None]) for x, y in held]
 
 
 def keep(parts: list[Any], rows: Any, Y: Floats, *beside: Floats) -> list[Any]:
@@ -84,7 +84,7 @@ def keep(parts: list[Any], rows: Any, Y: Floats, *beside: Floats) -> list[Any]:
 def join(parts: Iterable[Any]) -> tuple[Any, ...]:
     """Return the rows of all parts, which may be sparse, and what is beside them."""
     return tuple(
-        stack(arrays) if is_sparse(arrays[0]) else np.concatenate(arrays)
+        as_sparse(vstack(arrays, format="csr")) if is_sparse(arrays[0]) else np.concatenate(arrays)
         for arrays in zip(*parts, strict=True)
     )
 

@@ -24,4 +24,3 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Facts: TypeAlias = dict[str, Any]
 Arrays: TypeAlias = dict[str, Array]
 State: TypeAlias = tuple[Facts, Arrays]
-Shapes: TypeAlias = dict[str, tuple[str, tuple[int, ...]]]  # type and shape of arrays by name

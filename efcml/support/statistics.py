@@ -22,11 +22,9 @@ def label_means(Y: Floats, amounts: Floats | None = None) -> Floats:
 
     ``amounts`` are weights of the rows, above 0.
     """
-    known = ~np.isnan(Y)
-    if amounts is not None:
-        total = (amounts[:, None] * known).sum(axis=0)
-        return amounts @ np.where(known, Y, 0.0) / np.where(total > 0.0, total, 1.0)
-    return np.where(known, Y, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    known, amounts = ~np.isnan(Y), np.ones(len(Y)) if amounts is None else amounts
+    total = (amounts[:, None] * known).sum(axis=0)
+    return amounts @ np.where(known, Y, 0.0) / np.where(total > 0.0, total, 1.0)
 
 
 def squash(score: Floats) -> Floats:
