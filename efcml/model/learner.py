@@ -380,13 +380,12 @@ class Learner(Guarded):
     @one_blas_thread()
     def _hold(self, X: Floats, Y: Floats, trace: Trace | None) -> int:
         """Keep warm-up rows until there are enough, then fit; return how many were taken."""
-        n = X.shape[0]
-        for t in range(n):
+        for t in range(len(Y)):
+            x = X[t : t + 1]
             if trace is not None:
-                rows = X if trace.rows is None else trace.rows
-                trace.take_answer(self.answer(rows[t : t + 1]), slice(t, t + 1))
+                seen = x if trace.rows is None else trace.rows[t : t + 1]
+                trace.take_answer(self.answer(seen), slice(t, t + 1))
             if not np.isnan(Y[t]).all():
-                x = X[t : t + 1]
                 x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
@@ -400,7 +399,7 @@ class Learner(Guarded):
                 trace.rules[t] = self.n_rules
             if self.fitted:
                 return t + 1
-        return n
+        return len(Y)
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -411,8 +410,7 @@ class Learner(Guarded):
             return self.score_scaled(self.scaled(X))
         if self.directions:  # similar rows have no say
             return np.tile(self.frequencies, (X.shape[0], 1))
-        X = self.inside(X)
-        return self.warm_start.answer(self.held, self.frequencies, X)
+        return self.warm_start.answer(self.held, self.frequencies, self.inside(X))
 
     @one_at_a_time
     def answer(self, X: Floats, known: Floats | None = None) -> Answer:
@@ -421,11 +419,9 @@ class Learner(Guarded):
 
     def answer_scores(self, scores: Floats, known: Floats | None = None) -> Answer:
         """Return what is said of rows with these scores."""
-        if self.layered and not self.fitted:
-            return plain_answer(scores, known, self.held_sums[1])
-        if self.labels is None:
-            return plain_answer(scores, known)
-        return self.labels.say(scores, known)
+        if self.labels is not None:
+            return self.labels.say(scores, known)
+        return plain_answer(scores, known, self.held_sums[1] if self.layered else None)
 
     def score_scaled(self, rows: Floats, *, ahead: int = 0, timeless: bool = False) -> Floats:
         """Return the scores of scaled rows, the first of them ``ahead`` rows after the next."""

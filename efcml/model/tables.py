@@ -8,6 +8,7 @@ labels, ``d = p + 1``, ``q = a + K``, ``R`` rules that there is room for, ``M`` 
 
 from collections import namedtuple
 from collections.abc import Mapping
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,17 +70,14 @@ class Table:
 
     def resized(self, arrays: Any, **more: int) -> Any:
         """Return the arrays, a named tuple, with more or less of some dimensions; new are zeros."""
-        sizes = {
-            dim: length + more.get(dim, 0)
-            for column in self.columns
-            for dim, length in zip(column.dims, getattr(arrays, column.name).shape, strict=True)
-        }
-        new = self.allocate(sizes)
-        for name, array in new.items():
-            old = getattr(arrays, name)
+        new = []
+        for column, old in zip(self.columns, arrays, strict=True):
+            steps = (more.get(dim.partition("+")[0], 0) for dim in column.dims)
+            array = np.zeros([*map(add, old.shape, steps)], column.dtype)
             both = tuple(map(slice, map(min, old.shape, array.shape)))
             array[both] = old[both]
-        return type(arrays)(**new)
+            new.append(array)
+        return type(arrays)(*new)
 
 
 RULES = Table("""
