@@ -155,12 +155,10 @@ def pack(model: Any, table: TableEncoder | None = None) -> State:
 
 def unpack(facts: Facts, arrays: Arrays) -> Any:
     """Return the model that `pack` was given, or refuse what no model has."""
-    places = places_of(facts)
-    states = zip(facts["learners"], (pick(arrays, place) for place in places), strict=True)
-    learners = [Learner.from_state(*state) for state in states]
-    parts = {place: learner.state()[1] for place, learner in zip(places, learners, strict=True)}
-    fitting(arrays, nest(**parts))
-    return unpack_face(facts["class"], facts["face"], learners)
+    parts = zip(places_of(facts), facts["learners"], strict=True)
+    learners = {place: Learner.from_state(part, pick(arrays, place)) for place, part in parts}
+    fitting(arrays, nest(**{place: learner.state()[1] for place, learner in learners.items()}))
+    return unpack_face(facts["class"], facts["face"], [*learners.values()])
 
 
 def places_of(facts: Facts) -> list[str]:

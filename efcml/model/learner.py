@@ -301,21 +301,23 @@ class Learner(Guarded):
         cuts = np.flatnonzero(gaps | (trace.rows is not None))  # others are answered in between
         known = np.flatnonzero(~np.isnan(Y).all(axis=1))
         while first < len(rows):
-            look = known[known >= first][self.relevance.due - 1 :][:1] + 1  # after that row
+            look = known[self.relevance.due - 1 :][:1] + 1  # after that row
             last = int(min([*cuts[cuts > first][:1], *look, len(rows)]))
             part = slice(first, last)
             if trace.rows is not None:
                 seen = self.scaler.transform(trace.rows[part])
                 shown = self.answer_scores(self.score_scaled(seen, ahead=trace.ahead))
                 trace.take_answer(shown, part)
-            answer = self._follow(self.fill(rows[part]), Y[part], weights[part])
+            filled = self.fill(rows[part]) if len(cuts) else rows[part]
+            answer = self._follow(filled, Y[part], weights[part])
             if trace.rows is None:
                 trace.take_answer(answer, part)
             trace.rules[part] = self.rules.n_rules_by_row
             trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
             last_rows = rows[part], Y[part].copy(), weights[part].copy()
             self._latest = wide.keep(self._latest, *last_rows)
-            self.relevance.note_rows(((first <= known) & (known < last)).sum())
+            self.relevance.note_rows((known < last).sum())
+            known = known[known >= last]
             if self.relevance.due == 0:
                 trace.events += [(last - 1, kind, uid) for kind, uid in self._look()]
                 trace.rules[last - 1] = self.n_rules

@@ -59,12 +59,7 @@ class Trace:
 
 
 def learn_in_blocks(
-    learn: Callable[..., object],
-    X: Floats,
-    Y: Floats,
-    trace: Trace | None,
-    start: int,
-    weights: Floats | None,
+    learn: Callable, X: Floats, Y: Floats, trace: Trace | None, start: int, weights: Floats | None
 ) -> None:
     """Call ``learn(X, Y, trace, weights)`` for blocks of rows; interrupts wait for their ends."""
     weights = np.ones(len(Y)) if weights is None else weights

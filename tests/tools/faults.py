@@ -131,8 +131,8 @@ columns-in-file-order tables/encoder.py
     fields = table.fields(column.name) => fields = table.fields(table.names[len(blocks) - 1])
 minutes-as-hundredths tables/encoder.py
     moments.hour + moments.minute / 60 => moments.hour + moments.minute / 100
-sizes-not-checked saving.py
-    if (array.dtype.str, array.shape) != shapes[name]: => if array.dtype.str != shapes[name][0]:
+sizes-not-checked support/states.py
+    (like[name].dtype, like[name].shape) => (like[name].dtype, array.shape)
 events-of-a-resumed-run cli/stream.py
     ((n + row, *event) => ((row, *event)
 predictions-misnumbered cli/run.py
