@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from efcml import EFCMLClassifier, datasets
 from efcml.model import projection
 from efcml.studies import Variant
-from peer_models import Plane, River
+from peer_models import Moa, Plane, River
 
 STRENGTHS = np.exp(np.linspace(np.log(1e-2), np.log(30.0), 14))  # times the mean eigenvalue
 
@@ -184,7 +184,10 @@ def wide(quick):
     halves = {"labels alone": LabelsAlone(), "principal alone": PrincipalAlone()}
     others = {"batch ridge": Variant(Ridge(), learn=False), "RLS, hashed": HashedPlane()}
     dense = models | halves | others | {"not projected": EFCMLClassifier(projection=None)}
-    others |= {"renewed": Renewed()} | (river_models() if find_spec("river") else {})
+    others |= river_models() if find_spec("river") else {}
+    if find_spec("capymoa"):
+        others |= {"MOA, Bayes per label": Moa("bayes")}
+        others |= {"MOA, logistic regression per label": Moa("logistic")}
     texts = models | halves | others
     size = (150, 400, 8, 100) if quick else (978, 1449, 45, 333)
     reports = {"reports": draw_texts(*size, 8, 1.25, 0.15)}
