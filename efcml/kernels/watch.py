@@ -26,20 +26,6 @@ STIRRING = 1e-14  # scaled value of a feature at rest that is more than rounding
 
 
 @driver
-def scale_rows(X, mean, scale, clip, wildest, spread, ignored, out):
-    """Write scaled rows (`Scaler.transform`)."""
-    for t in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            z = (X[t, j] - mean[j]) / scale[j]
-            if ignored[j]:
-                z = 0.0
-            elif abs(z) >= clip:
-                wild = spread[j] and abs(z) > wildest
-                z = np.nan if wild else clip if z > 0.0 else -clip
-            out[t, j] = z
-
-
-@driver
 def wandering(variance, step, memory):
     """Return the share of its variance 1 by which the mean of so many last scaled rows wanders.
 
