@@ -82,7 +82,7 @@ class LabelLayer(Stage):
         variance = (squares + POOLED_ROWS * pooled) / (seen + POOLED_ROWS)
         self.arrays.variance[:] = np.maximum(variance, LEAST_SPREAD)
         self._renew()
-        self._learn(np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)), None)
+        self.follow(rows, np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)))
 
     @one_blas_thread()
     def _renew(self):
@@ -97,38 +97,35 @@ class LabelLayer(Stage):
 
     def follow(self, rows, scores, Y, weights, kept):
         """Return what is said of rows, each before it is learned."""
-        decided = (scores >= 0.5).astype(np.float64)
-        return Answer(scores, decided, self._learn(scores, Y, weights, kept, decided))
-
-    def _learn(self, scores, Y, weights, kept, decided):
-        """Learn rows; return probabilities, and write decisions that are not the usual ones."""
-        chances, row, a = np.empty(scores.shape), 0, self.arrays
+        decided, chances = (scores >= 0.5).astype(np.float64), np.empty(scores.shape)
+        a, row = self.arrays, 0
         if self.decision == "f1":
-            out = np.empty(scores.shape) if decided is None else decided
-            kernel.follow_thresholds(scores, Y, weights, kept, a.raised, a.hits, a.true, out)
+            kernel.follow_thresholds(scores, Y, weights, kept, a.raised, a.hits, a.true, decided)
         while row < len(Y):
-            part, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
-            if self.decision == "subset" and decided is not None:
-                part = slice(part, row)  # the form stays the same until it is derived anew
-                decided[part] = self._likeliest_sets(scores[part], scores[part], None)
+            first, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
+            if self.decision == "subset":
+                part = scores[first:row]  # the form stays the same until it is derived anew
+                decided[first:row] = self._likeliest_sets(part, part, np.full(part.shape, True))
             if a.clock[ROWS] >= a.clock[RENEWAL]:
                 self._renew()
-        return chances
+        return Answer(scores, decided, chances)
 
     # Answers
 
     def say(self, scores, known=None):
         """Return what is said of rows, given the labels (n, K) that are known; NaN: it is not."""
+        unknown, none = np.full(scores.shape, np.nan), np.zeros(len(scores))
+        known = unknown if known is None else known
+        is_open, chances = np.isnan(known), np.empty(scores.shape)
         given, sharpness = self.condition(scores, known)
-        chances = np.empty(given.shape)
-        kernel.write_probabilities(given, sharpness, self.arrays.curve, chances)
+        kernel.follow_labels(given, unknown, none, none, 0, self.arrays, chances)
+        sharp = 1.0 / (1.0 + ((1.0 - chances) / chances) ** sharpness)  # so many times the logit
+        chances = np.where(sharpness > 1.0, sharp, chances)
         if self.decision == "subset":
-            decided = self._likeliest_sets(scores, given, known)
+            decided = self._likeliest_sets(scores, given, is_open)
         else:
             decided = (given >= self.thresholds()).astype(np.float64)
-        if known is not None:
-            decided, chances = (np.where(np.isnan(known), a, known) for a in (decided, chances))
-        return Answer(given, decided, chances)
+        return Answer(given, *(np.where(is_open, part, known) for part in (decided, chances)))
 
     def condition(self, scores, known):
         """Return scores given known labels, ``s_u + E_uk E_kk^-1 (y_k - s_k)``, and sharpness.
@@ -137,8 +134,7 @@ class LabelLayer(Stage):
         """
         given, sharpness = scores.copy(), np.ones(scores.shape)
         E = self.arrays.covariance
-        for t in range(0 if known is None else len(scores)):
-            k = ~np.isnan(known[t])
+        for t, k in enumerate(~np.isnan(known)):
             if k.any():
                 shares = np.linalg.solve(E[np.ix_(k, k)], E[np.ix_(k, ~k)])
                 given[t, ~k] += (known[t, k] - scores[t, k]) @ shares
@@ -155,9 +151,8 @@ class LabelLayer(Stage):
             kernel.find_thresholds(a.raised, a.hits, a.true, found)
         return found
 
-    def _likeliest_sets(self, scores, given, known):
+    def _likeliest_sets(self, scores, given, is_open):
         """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""
-        is_open = np.full(scores.shape, True) if known is None else np.isnan(known)
         y, F, K = np.where(is_open, given >= 0.5, given), self.arrays.form, scores.shape[1]
         if K > MOST_ENUMERATED:
             kernel.flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
