@@ -1,8 +1,8 @@
 """From scores to probabilities and decisions, and what their errors teach of the labels.
 
-It comes after all stages and changes no score. Three parts: sums of the errors of labels (known
-labels tell of others; the likeliest set), a logistic curve for each label, which may bend
-(probabilities), and counts by threshold (F1).
+It comes after all stages and changes no score. Two parts: sums of the errors of labels (known
+labels tell of others; the likeliest set), and a logistic curve for each label, which may bend
+(probabilities).
 """
 
 import numpy as np
@@ -16,9 +16,8 @@ SHARED_PRIOR, OWN_PRIOR = 1.0, 20.0  # information of the curves before any row
 CURVE_KEPT = 0.995  # of the information, after a row
 LEAST_SLOPE, FAR = 0.05, 35.0  # probabilities rise with scores; logits beyond are 0 or 1
 LEAST_VARIANCE = 1e-6  # p (1 - p), below which a label would tell nothing
+N_THRESHOLDS = 41  # by which decisions are counted
 KNEE = 0.25  # score at which the slope of a curve may change
-LOWEST, STEP, N_THRESHOLDS = -0.1, 0.025, 41  # the grid of thresholds
-F1_HELD = 20.0  # positives by which a label is held to all of them
 WILDEST = 1e3  # score; beyond, planes run away, and their errors teach nothing
 LEAST_GAIN = 1e-9  # of a flip, as a share of its own entry of the form; less is rounding
 
@@ -80,42 +79,6 @@ def learn_curves(y, scores, known, weight, curve, information):
 
 
 @kernel
-def count_thresholds(y, scores, known, weight, kept, raised, hits, true):
-    """Count at which thresholds each known label would have been raised, and rightly."""
-    for k in range(known.shape[0]):
-        true[k] = kept * true[k] + (weight * y[k] if known[k] else 0.0)
-        for g in range(N_THRESHOLDS):
-            raises = known[k] and scores[k] >= LOWEST + STEP * g
-            raised[k, g] = kept * raised[k, g] + (weight if raises else 0.0)
-            hits[k, g] = kept * hits[k, g] + (weight * y[k] if raises else 0.0)
-
-
-@driver
-def find_thresholds(raised, hits, true, found):
-    """Write the threshold of every label with the largest F1, the lowest of equal ones.
-
-        F1 = 2 (hits + h r) / (raised + h q + true + h)
-
-    with the recall r of all labels together and what they raise for each true one, q.
-    """
-    K, total, best = true.shape[0], 0.0, np.zeros(true.shape[0])
-    for k in range(K):
-        total += true[k]
-        found[k] = 0.5  # as long as no label was true
-    total = max(total, 1.0)
-    for g in range(N_THRESHOLDS):
-        recall = effort = 0.0
-        for k in range(K):
-            recall += hits[k, g] / total
-            effort += raised[k, g] / total
-        for k in range(K):
-            right = 2.0 * (hits[k, g] + F1_HELD * recall)
-            value = right / (raised[k, g] + F1_HELD * effort + true[k] + F1_HELD)
-            if value > best[k]:
-                best[k], found[k] = value, LOWEST + STEP * g
-
-
-@kernel
 def count_errors(errors, known, weight, kept, precision, sums, rows, trial, others):
     """Add the errors of a row, 0 where a label is unknown, to the sums of products.
 
@@ -161,19 +124,6 @@ def follow_labels(scores, Y, weights, kept, start, labels, chances):
         if clock[ROWS] >= clock[RENEWAL]:
             return t + 1
     return n
-
-
-@driver
-def follow_thresholds(scores, Y, weights, kept, raised, hits, true, decided):
-    """Decide rows by the thresholds of the best F1, each before it is counted."""
-    least = np.zeros(Y.shape[1])
-    for t in range(Y.shape[0]):
-        find_thresholds(raised, hits, true, least)
-        known = ~np.isnan(Y[t]) & (np.abs(scores[t]) <= WILDEST)
-        for k in range(Y.shape[1]):
-            decided[t, k] = scores[t, k] >= least[k]
-        if weights[t] > 0.0 and known.any():
-            count_thresholds(Y[t], scores[t], known, weights[t], kept[t], raised, hits, true)
 
 
 @driver

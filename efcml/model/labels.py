@@ -20,7 +20,8 @@ LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is roun
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
 MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
-GRID = kernel.LOWEST + kernel.STEP * np.arange(kernel.N_THRESHOLDS)
+GRID = -0.1 + 0.025 * np.arange(kernel.N_THRESHOLDS)  # thresholds
+F1_HELD = 20.0  # positives by which a label is held to all of them
 
 
 class Answer(NamedTuple):
@@ -100,7 +101,8 @@ class LabelLayer(Stage):
         decided, chances = (scores >= 0.5).astype(np.float64), np.empty(scores.shape)
         a, row = self.arrays, 0
         if self.decision == "f1":
-            kernel.follow_thresholds(scores, Y, weights, kept, a.raised, a.hits, a.true, decided)
+            for t, given in enumerate(zip(scores, Y, weights, kept, strict=True)):
+                decided[t] = self._decide_by_thresholds(*given)
         while row < len(Y):
             first, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
             if self.decision == "subset":
@@ -145,11 +147,31 @@ class LabelLayer(Stage):
         return given, sharpness
 
     def thresholds(self):
-        """Return the score from which on each label is decided."""
-        a, found = self.arrays, np.full(len(self.arrays.true), 0.5)
-        if self.decision == "f1":
-            kernel.find_thresholds(a.raised, a.hits, a.true, found)
-        return found
+        """Return the score from which on each label is decided; the lowest of equally good ones.
+
+        For F1 it is the one with the largest ``2 (hits + h r) / (raised + h q + true + h)``, with
+        the recall r of all labels together and what they raise for each true one, q.
+        """
+        a = self.arrays
+        if self.decision != "f1":
+            return np.full(len(a.true), 0.5)
+        total = max(a.true.sum(), 1.0)
+        recall, effort = a.hits.sum(axis=0) / total, a.raised.sum(axis=0) / total
+        all_said = a.raised + F1_HELD * effort + a.true[:, None] + F1_HELD
+        f1 = 2.0 * (a.hits + F1_HELD * recall) / all_said
+        return np.where(f1.max(axis=1) > 0.0, GRID[f1.argmax(axis=1)], 0.5)
+
+    def _decide_by_thresholds(self, scores, y, weight, kept):
+        """Decide a row, then count at which thresholds known labels are raised, and rightly."""
+        a, decided = self.arrays, scores >= self.thresholds()
+        known = ~np.isnan(y) & (np.abs(scores) <= WILDEST)
+        if weight > 0.0 and known.any():
+            ones, raises = weight * np.where(known, y, 0.0), scores[:, None] >= GRID
+            added = weight * (known[:, None] & raises), ones[:, None] * raises, ones
+            for counts, new in zip((a.raised, a.hits, a.true), added, strict=True):
+                counts *= kept
+                counts += new
+        return decided
 
     def _likeliest_sets(self, scores, given, is_open):
         """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""

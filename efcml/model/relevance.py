@@ -39,9 +39,9 @@ GAIN = 0.05  # of the loss, that these must save
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
 RARELY = 5  # times as many where all features count
-LATER, LATEST = 1.5, 2  # times as many before the next one, and at most, if nothing changes
+LATER = 1.5  # times as many where nothing has changed
 COURSE = 100  # looks that are remembered
-LOOKS, DUE, FOUND, CHANGES, STEP = range(5)  # entries of `count`
+LOOKS, DUE, FOUND, CHANGES = range(4)  # entries of `count`
 TINY = 1e-9
 
 
@@ -74,17 +74,12 @@ class RelevanceWatch(Stage):
 
     def __init__(self, n_features, given):
         self.given = given  # the parameter
-        self.arrays = a = Relevance(**RELEVANCE.allocate(self.sizes_of(n_features)))
+        self.arrays = a = Relevance(**RELEVANCE.allocate({"p": n_features, "n": COURSE}))
         a.used[:], a.axes[:], a.strength[:] = True, True, 1.0
         if not isinstance(given, str):
             flags = np.array(given[:n_features]) != 0
             a.axes[: len(flags)] = a.strength[: len(flags)] = flags
-        self._wait()
-
-    @staticmethod
-    def sizes_of(p):
-        """Return the lengths of the dimensions of the table."""
-        return {"p": p, "n": COURSE}
+        self._wait(1)
 
     @property
     def looks(self):
@@ -115,22 +110,15 @@ class RelevanceWatch(Stage):
     @property
     def course(self):
         """Rows learned at every look, and what features told then (looks, p); 1 is the shadows."""
-        size = min(int(self.arrays.count[LOOKS]), COURSE)
-        return self.arrays.course_row[:size].copy(), self.arrays.course[:size].copy()
+        looks = int(self.arrays.count[LOOKS])
+        last = np.arange(max(0, looks - COURSE), looks) % COURSE
+        return self.arrays.course_row[last], self.arrays.course[last]
 
-    def _wait(self, times=1.0):
-        """Set when the next look is due: soon, or so many times as late as the last one was.
-
-        Where all features count, none can join: it is not soon.
-        """
-        count, least = self.arrays.count, max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        if not self.found:
-            count[STEP] = LOOK
-        elif self.arrays.axes.all():
-            count[STEP] = RARELY * least
-        else:
-            count[STEP] = min(max(least, int(times * count[STEP])), LATEST * least)
-        count[DUE] = count[STEP]
+    def _wait(self, times):
+        """Set when the next look is due: late where all features count, and none can join."""
+        least = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
+        times = RARELY if self.arrays.axes.all() else times
+        self.arrays.count[DUE] = times * least if self.found else LOOK
 
     def note_rows(self, count):
         """Count learned rows."""
@@ -164,7 +152,10 @@ class RelevanceWatch(Stage):
         U, shares = center_labels(Y, weights)
         told = surprise_of(*screen(Z, U, shares, np.random.default_rng(0)))
         line = least_surprise(told)
-        self._remember(told / line, rows_seen)
+        now = a.count[LOOKS] % COURSE
+        a.strength[:] = a.course[now] = told / line
+        a.course_row[now] = rows_seen
+        a.count[LOOKS] += 1
         excess, likely = np.maximum(told - line, 0.0), told > -np.log(UNLIKELY)
         axes = excess > 0.0
         a.idle[:] = np.where(likely, 0, a.idle + 1)
@@ -201,16 +192,7 @@ class RelevanceWatch(Stage):
         a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
         a.count[FOUND] = True
         a.count[CHANGES] += 1
-        self._wait(0.0)
-
-    def _remember(self, strength, rows_seen):
-        a = self.arrays
-        a.strength[:] = strength
-        if a.count[LOOKS] >= COURSE:
-            a.course[:-1], a.course_row[:-1] = a.course[1:].copy(), a.course_row[1:].copy()
-        last = min(int(a.count[LOOKS]), COURSE - 1)
-        a.course[last], a.course_row[last] = strength, rows_seen
-        a.count[LOOKS] += 1
+        self._wait(1)
 
 
 # What features tell
@@ -225,13 +207,6 @@ def center_labels(Y, weights):
     )
 
 
-def standard(A):
-    """Return columns of mean 0 and variance 1; constant ones are 0."""
-    A = A - A.mean(axis=0)
-    spread = np.sqrt((A * A).mean(axis=0))
-    return A / np.where(spread > TINY, spread, np.inf)
-
-
 def screen(Z, U, shares, rng):
     """Return what features tell of the labels U, and what shadows tell: (6, p), (6, shadows).
 
@@ -241,34 +216,25 @@ def screen(Z, U, shares, rng):
     """
     n, p = Z.shape
     ranks = rankdata(Z, axis=0)
-    Z = standard(ranks)
-    draws = int(np.clip(-(-SHADOWS // p), *DRAWS))
-    orders = [np.arange(n), *(rng.permutation(n) for _ in range(draws))]
-    back = np.hstack([U[np.argsort(order)] for order in orders])  # as good as shuffled features
     place = np.minimum(np.floor((ranks - 0.5) / n * BINS), BINS - 1)
-    binned = np.zeros((p, back.shape[1]))
-    for b in range(BINS):
-        there = (place == b).astype(float)
-        binned += (there.T @ back) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
-    alone, binned = (
-        by_feature.reshape(p, len(orders), -1).swapaxes(0, 1).reshape(-1, U.shape[1])
-        for by_feature in ((Z.T @ back) ** 2, binned)
-    )
-    F = np.hstack([Z[order] for order in orders])
-    variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
-    variance = np.where(variance > 1e-6, variance, np.inf)
-    for own in range(0, F.shape[1], p):
-        np.fill_diagonal(variance[:, own : own + p], np.inf)
-    together, best = 0.0, np.zeros(F.shape[1])
-    for u, share in zip(U.T, shares, strict=True):
-        pairs = (Z * u[:, None]).T @ F
-        pairs *= pairs
-        pairs /= variance
-        np.maximum(best, pairs.max(axis=0), out=best)
-        together = together + share * pairs
-    told = np.stack([alone @ shares, binned @ shares, together.max(axis=0),
-                     alone.max(axis=1), binned.max(axis=1), best])  # fmt: skip
-    return told[:, :p], told[:, p:]
+    Z = ranks - ranks.mean(axis=0)
+    Z /= np.where(np.ptp(Z, axis=0) > 0.0, Z.std(axis=0), np.inf)
+    found, draws = [], int(np.clip(-(-SHADOWS // p), *DRAWS))
+    for order in (np.arange(n), *(rng.permutation(n) for _ in range(draws))):
+        F, alone, binned = Z[order], (Z[order].T @ U) ** 2, 0.0
+        for b in range(BINS):
+            there = (place[order] == b).astype(float)
+            binned += (there.T @ U) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+        variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
+        variance = np.where(variance > 1e-6, variance, np.inf)
+        np.fill_diagonal(variance, np.inf)
+        together, best = 0.0, np.zeros(p)
+        for u, share in zip(U.T, shares, strict=True):
+            pairs = ((Z * u[:, None]).T @ F) ** 2 / variance
+            together, best = together + share * pairs, np.maximum(best, pairs.max(axis=0))
+        found.append([alone @ shares, binned @ shares, together.max(axis=0),
+                      alone.max(axis=1), binned.max(axis=1), best])  # fmt: skip
+    return np.array(found[0]), np.hstack(found[1:])
 
 
 def surprise_of(told, shadows):
