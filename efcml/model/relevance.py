@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from efcml.kernels.linalg import add_diagonal, invert
+from efcml.model.fit import FOLDS, STRENGTHS, Batch
 from efcml.model.stages import Stage
 from efcml.model.tables import RELEVANCE, Relevance
 from efcml.support.statistics import label_means
@@ -28,8 +29,6 @@ UNLIKELY = 0.05  # share of the shadows that tell so much: weak features that ma
 MISTAKES = 0.02  # share of the features that are found, by mistake
 SPARED = 0.05  # of the features: to leave out fewer changes much by chance, and nothing on average
 BINS = 8  # of equal numbers of rows
-FOLDS = 5
-STRENGTHS = (0.3, 3.0, 30.0, 300.0, 3000.0)  # of the prior of a plane
 CASE_ROWS = 600  # the newest are enough to tell whether cases help
 WIDTH, NOISE, FAR = 0.25, 1.0, 3.0  # as cases have them
 WORTH = 0.012  # of the loss, that each step of leaving features out must save
@@ -166,9 +165,8 @@ class RelevanceWatch(Stage):
             axes, likely = np.ones_like(axes), np.ones_like(axes)
         if not axes.any() or (self.found and np.array_equal(axes, a.axes)):
             return
-        if self.found and young and loss_of(Z[:, axes], E) >= loss_of(Z[:, a.axes], E):
-            return
-        self._settle(axes, likely, Z, E)
+        if not self.found or not young or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
+            self._settle(axes, likely, Z, E)
 
     def _judge(self, axes, likely, excess, Z, E):
         """Return the features that rules are to be formed over from now on."""
@@ -274,17 +272,11 @@ def loss_of(Z, E):
 
     E are labels without their means, 0 where unknown.
     """
-    n = len(Z)
-    held = np.zeros((len(STRENGTHS), *E.shape))
-    edges = [fold * n // FOLDS for fold in range(FOLDS + 1)]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        rest = np.r_[0:low, high:n]
-        x, y = Z[rest].mean(axis=0), E[rest].mean(axis=0)
-        A = Z[rest] - x
-        values, V = np.linalg.eigh(A.T @ A)
-        B, new = V.T @ (A.T @ (E[rest] - y)), (Z[low:high] - x) @ V
-        for s, strength in enumerate(STRENGTHS):
-            held[s, low:high] = y + new @ (B / (values + strength)[:, None])
+    held, n = np.zeros((len(STRENGTHS), *E.shape)), len(Z)
+    for out in np.split(np.arange(n), [fold * n // FOLDS for fold in range(1, FOLDS)]):
+        batch = Batch.of(*(np.delete(part, out, axis=0) for part in (Z, E)), np.ones(n - len(out)))
+        R = np.column_stack([Z[out], np.ones(len(out))])
+        held[:, out] = [R @ batch.base(strength).T for strength in STRENGTHS]
     errors = E - held
     losses = (errors**2).sum(axis=(1, 2))
     errors, Z = errors[np.argmin(losses), -CASE_ROWS:], np.clip(Z[-CASE_ROWS:], -FAR, FAR)
