@@ -15,12 +15,11 @@ from naive.rules import NaiveRules
 from naive.stages import NaiveLabels, NaiveTemporal
 from numpy.testing import assert_allclose
 
-from efcml.kernels.labels import flip_while_better
 from efcml.kernels.planes import share_of
 from efcml.model import cases as cases_module
 from efcml.model import warm_start as warm_module
 from efcml.model.cases import CaseStage, RecentStage, find_apart
-from efcml.model.labels import LabelLayer, plain_answer
+from efcml.model.labels import LabelLayer, flip_while_better, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.reshape import label_correlation
 from efcml.model.temporal import TemporalStage
@@ -249,9 +248,9 @@ def test_the_likeliest_set(rng, K):
         plain = np.where(there, known[t], scores[t] >= 0.5) - scores[t]
         assert gap @ F @ gap <= plain @ F @ plain + 1e-9
     assert best == 8 if K == 4 else best >= 6
-    y = np.zeros((1, 2))
-    flip_while_better(np.array([[1.0, 1.0]]), np.full((1, 2), True), np.eye(2), y)
-    assert y.tolist() == [[1.0, 1.0]]
+    y = np.zeros(2)
+    flip_while_better(np.ones(2), np.full(2, True), y, np.eye(2))
+    assert y.tolist() == [1.0, 1.0]
 
 
 def test_rare_labels_are_said_by_f1(rng):

@@ -19,7 +19,6 @@ LEAST_VARIANCE = 1e-6  # p (1 - p), below which a label would tell nothing
 N_THRESHOLDS = 41  # by which decisions are counted
 KNEE = 0.25  # score at which the slope of a curve may change
 WILDEST = 1e3  # score; beyond, planes run away, and their errors teach nothing
-LEAST_GAIN = 1e-9  # of a flip, as a share of its own entry of the form; less is rounding
 
 
 @kernel
@@ -124,29 +123,3 @@ def follow_labels(scores, Y, weights, kept, start, labels, chances):
         if clock[ROWS] >= clock[RENEWAL]:
             return t + 1
     return n
-
-
-@driver
-def flip_while_better(scores, is_open, form, y):
-    """Flip labels of every row, one or two at a time, while ``(y - s)' F (y - s)`` falls."""
-    K, slope = y.shape[1], np.zeros(y.shape[1])
-    for t in range(y.shape[0]):
-        for _ in range(10 * K):  # rounding must not let it go round in circles
-            for i in range(K):
-                slope[i] = 0.0
-                for j in range(K):
-                    slope[i] += form[i, j] * (y[t, j] - scores[t, j])
-            first, second, least = -1, -1, 0.0
-            for i in range(K):
-                a = 1.0 - 2.0 * y[t, i]
-                for j in range(i + 1 if is_open[t, i] else 0):
-                    change, b = 2.0 * a * slope[i] + form[i, i], 1.0 - 2.0 * y[t, j]
-                    if j < i:
-                        change += 2.0 * b * slope[j] + form[j, j] + 2.0 * a * b * form[i, j]
-                    if is_open[t, j] and change < min(least, -LEAST_GAIN * form[i, i]):
-                        first, second, least = i, j, change
-            if first < 0:
-                break
-            y[t, first] = 1.0 - y[t, first]
-            if second != first:
-                y[t, second] = 1.0 - y[t, second]

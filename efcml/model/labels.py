@@ -20,6 +20,7 @@ LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is roun
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
 MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
+LEAST_GAIN = 1e-9  # of a flip, as a share of its own entry of the form; less is rounding
 GRID = -0.1 + 0.025 * np.arange(kernel.N_THRESHOLDS)  # thresholds
 F1_HELD = 20.0  # positives by which a label is held to all of them
 
@@ -45,6 +46,20 @@ def plain_answer(scores, known=None, rows=None):
     if known is not None:
         parts = tuple(np.where(np.isnan(known), part, known) for part in parts)
     return Answer(*parts)
+
+
+def flip_while_better(scores, is_open, y, F):
+    """Flip labels of a row, one or two at a time, while ``(y - s)' F (y - s)`` falls."""
+    for _ in range(10 * len(y)):  # rounding must not let it go round in circles
+        a = 1.0 - 2.0 * y
+        alone = 2.0 * a * (F @ (y - scores)) + np.diag(F)
+        change = alone[:, None] + alone + 2.0 * np.outer(a, a) * F
+        np.fill_diagonal(change, alone)
+        change[~is_open] = change[:, ~is_open] = np.inf
+        i, j = np.unravel_index(change.argmin(), F.shape)
+        if change[i, j] >= -LEAST_GAIN * F[i, i]:
+            return
+        y[[i, j]] = 1.0 - y[[i, j]]
 
 
 class LabelLayer(Stage):
@@ -177,7 +192,8 @@ class LabelLayer(Stage):
         """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""
         y, F, K = np.where(is_open, given >= 0.5, given), self.arrays.form, scores.shape[1]
         if K > MOST_ENUMERATED:
-            kernel.flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
+            for row in zip(scores, is_open, y, strict=True):
+                flip_while_better(*row, F)
             return y
         sets = (np.arange(2**K)[:, None] >> np.arange(K)) & 1
         for t in range(len(y)):

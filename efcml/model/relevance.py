@@ -33,12 +33,10 @@ CASE_ROWS = 600  # the newest are enough to tell whether cases help
 WIDTH, NOISE, FAR = 0.25, 1.0, 3.0  # as cases have them
 WORTH = 0.012  # of the loss, that each step of leaving features out must save
 LOST = 0.2  # of the loss: what the likely features cost if something is missing
-NEW = 0.1  # of what all features tell, that others must have come to tell, to begin anew with them
-GAIN = 0.05  # of the loss, that these must save
+GAIN = 0.05  # of the loss, that other features must save to begin anew with them
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
 RARELY = 5  # times as many where all features count
-LATER = 1.5  # times as many where nothing has changed
 COURSE = 100  # looks that are remembered
 LOOKS, DUE, FOUND, CHANGES = range(4)  # entries of `count`
 TINY = 1e-9
@@ -62,7 +60,7 @@ class Features(NamedTuple):
 
     def take(self, rows):
         """Return what is used of some rows."""
-        whole = len(self.used) == rows.shape[1]
+        whole = len(self.used) == rows.shape[1]  # or taken before
         return rows if whole else np.take(rows, self.used, axis=1)
 
 
@@ -78,7 +76,7 @@ class RelevanceWatch(Stage):
         if not isinstance(given, str):
             flags = np.array(given[:n_features]) != 0
             a.axes[: len(flags)] = a.strength[: len(flags)] = flags
-        self._wait(1)
+        self._wait()
 
     @property
     def looks(self):
@@ -89,11 +87,6 @@ class RelevanceWatch(Stage):
     def due(self):
         """How many rows are to be learned before the next look."""
         return int(self.arrays.count[DUE]) if self.looks else np.iinfo(np.int64).max
-
-    @property
-    def found(self):
-        """Whether it is known of features that they tell something."""
-        return bool(self.arrays.count[FOUND])
 
     @property
     def features(self):
@@ -113,16 +106,15 @@ class RelevanceWatch(Stage):
         last = np.arange(max(0, looks - COURSE), looks) % COURSE
         return self.arrays.course_row[last], self.arrays.course[last]
 
-    def _wait(self, times):
+    def _wait(self):
         """Set when the next look is due: late where all features count, and none can join."""
-        least = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        times = RARELY if self.arrays.axes.all() else times
-        self.arrays.count[DUE] = times * least if self.found else LOOK
+        rows = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
+        times = RARELY if self.arrays.axes.all() else 1
+        self.arrays.count[DUE] = times * rows if self.arrays.count[FOUND] else LOOK
 
     def note_rows(self, count):
         """Count learned rows."""
-        if self.looks:
-            self.arrays.count[DUE] -= count
+        self.arrays.count[DUE] -= count
 
     def begin(self, rows, Y, weights):
         """Look at a batch."""
@@ -137,7 +129,7 @@ class RelevanceWatch(Stage):
     def look(self, rows, Y, weights, rows_seen):
         """Look at the last rows; return whether other features count from now on."""
         before = self.features
-        self._wait(LATER)
+        self._wait()
         self._choose(rows, Y, weights, rows_seen)
         return not all(map(np.array_equal, before, self.features))
 
@@ -155,27 +147,26 @@ class RelevanceWatch(Stage):
         a.strength[:] = a.course[now] = told / line
         a.course_row[now] = rows_seen
         a.count[LOOKS] += 1
-        excess, likely = np.maximum(told - line, 0.0), told > -np.log(UNLIKELY)
-        axes = excess > 0.0
+        axes, likely = told > line, told > -np.log(UNLIKELY)
         a.idle[:] = np.where(likely, 0, a.idle + 1)
         E = np.nan_to_num(Y - label_means(Y, weights))
-        if self.found and not young:
-            axes = self._judge(axes, likely, excess, Z, E)
+        if a.count[FOUND] and not young:
+            axes = self._judge(axes, likely, Z, E)
         if axes.sum() > (1.0 - SPARED) * len(axes):
             axes, likely = np.ones_like(axes), np.ones_like(axes)
-        if not axes.any() or (self.found and np.array_equal(axes, a.axes)):
+        if not axes.any() or (a.count[FOUND] and np.array_equal(axes, a.axes)):
             return
-        if not self.found or not young or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
+        again = a.count[FOUND] and young
+        if not again or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
             self._settle(axes, likely, Z, E)
 
-    def _judge(self, axes, likely, excess, Z, E):
+    def _judge(self, axes, likely, Z, E):
         """Return the features that rules are to be formed over from now on."""
         a = self.arrays
         axes = axes | (a.axes & likely)
-        new = excess[~a.axes].sum() >= NEW * excess.sum() > 0.0
-        if new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN:
-            return axes
-        return a.axes & (a.idle < GONE)
+        new = (axes & ~a.axes).any()
+        pays = new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN
+        return axes if pays else a.axes & (a.idle < GONE)
 
     def _settle(self, axes, likely, Z, E):
         """Let rules be formed over some features, and find what planes and cases use."""
@@ -190,7 +181,7 @@ class RelevanceWatch(Stage):
         a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
         a.count[FOUND] = True
         a.count[CHANGES] += 1
-        self._wait(1)
+        self._wait()
 
 
 # What features tell
@@ -200,9 +191,8 @@ def center_labels(Y, weights):
     """Return centred labels of length 1, 0 where unknown, and the share of each in the variance."""
     U = np.nan_to_num(Y - label_means(Y, weights)) * weights[:, None]
     squares = (U * U).sum(axis=0)
-    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), squares / max(
-        squares.sum(), TINY
-    )
+    shares = squares / max(squares.sum(), TINY)
+    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), shares
 
 
 def screen(Z, U, shares, rng):
