@@ -46,7 +46,7 @@ from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.support.declared import facts_of
-from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
+from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread
 from efcml.support.masks import densify
 from efcml.support.progress import tell
 from efcml.support.states import nest, pick, to_plain
@@ -78,7 +78,6 @@ class Learner(Guarded):
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
         self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
-        self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = False
         self._watch_relevance()
@@ -142,6 +141,11 @@ class Learner(Guarded):
         """Label frequencies of the rows that are held."""
         ones, known = self.held_sums
         return ones / np.maximum(known, 1.0)
+
+    @property
+    def warm_start(self) -> WarmStart:
+        """How the rows that are held answer; of sparse ones, similar rows have no say."""
+        return WarmStart([] if self.directions else self.held, self.params.clip)
 
     @property
     def latest(self) -> Rows:
@@ -422,10 +426,7 @@ class Learner(Guarded):
                 x = as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
-                    with interrupts_held():
-                        if not self.directions:
-                            self.warm_start.note(self.held, self.frequencies, *row)
-                        self.held.append(row)
+                    self.held.append(row)
                 else:
                     xs, ys = zip(*self.held, row, strict=True)
                     self.fit(stack(xs) if self.directions else np.array(xs), np.array(ys))
@@ -444,8 +445,7 @@ class Learner(Guarded):
             return self.score_scaled(self.scaled(X))
         if self.directions:  # similar rows have no say
             return np.tile(self.frequencies, (X.shape[0], 1))
-        X = self.inside(X)
-        return self.warm_start.answer(self.held, self.frequencies, X)
+        return self.warm_start.answer(self.frequencies, self.inside(X))
 
     @one_at_a_time
     def answer(self, X: Floats, known: Floats | None = None) -> Answer:
@@ -518,8 +518,7 @@ class Learner(Guarded):
         """Return an independent learner in the same state."""
         other = type(self).__new__(type(self))
         vars(other).update(vars(self))
-        other.held, other.warm_start = list(self.held), self.warm_start.copy()
-        other.stages = [stage.copy() for stage in self.stages]
+        other.held, other.stages = list(self.held), [stage.copy() for stage in self.stages]
         other.labels = None if self.labels is None else self.labels.copy()
         other.relevance = self.relevance.copy()
         other.watch = None if self.watch is None else self.watch.copy()
@@ -558,7 +557,7 @@ class Learner(Guarded):
             facts["projected"] = [*sizes, len(raw["labels"]), len(raw["data"])]
         rows = np.array([np.concatenate(row) for row in held])
         rows = rows.reshape(-1, self.n_features + self.n_labels)
-        arrays = {"held": rows, "evidence": self.warm_start.evidence.copy()} | nest(raw=raw)
+        arrays = {"held": rows} | nest(raw=raw)
         facts |= {"n_latest": len(self.latest[0]), "sizes": []}
         arrays["latest"] = np.column_stack(self.latest)
         if self.fitted:
@@ -627,7 +626,6 @@ class Learner(Guarded):
                 learner.projection = Projection(**pick(arrays, "projection"))
             else:
                 learner.held = [(xs[t : t + 1], y) for t, y in enumerate(ys)]
-        learner.warm_start.evidence = arrays["evidence"].copy()
         rows, labels, weights = np.split(arrays["latest"], [p, p + K], axis=1)
         learner._latest = [(rows.copy(), labels.copy(), weights[:, 0].copy())]
         if learner.fitted:
