@@ -148,40 +148,59 @@ class Moa(BaseEstimator):
         self.kind = kind
 
     def fit(self, X, Y):
-        from capymoa import classifier
         from capymoa.stream import Schema
 
         names = [f"x{j}" for j in range(X.shape[1])]
         schema = Schema.from_custom([*names, "y"], "y", {"y": ["0", "1"]})
-        make = {
-            "forest": lambda: classifier.AdaptiveRandomForestClassifier(schema, ensemble_size=10),
-            "neighbours": lambda: classifier.KNN(schema, k=10, window_size=1000),
-        }[self.kind]
         self.header_ = schema.get_moa_header()
-        self.models_ = [make().moa_learner for _ in range(Y.shape[1])]
+        self.models_ = [self._learner(schema) for _ in range(Y.shape[1])]
         return self.partial_fit(X, Y)
+
+    def _learner(self, schema):
+        from capymoa import classifier
+        from moa.classifiers.bayes import NaiveBayesMultinomial
+        from moa.classifiers.functions import SGD
+
+        if self.kind == "forest":
+            return classifier.AdaptiveRandomForestClassifier(schema, ensemble_size=10).moa_learner
+        if self.kind == "neighbours":
+            return classifier.KNN(schema, k=10, window_size=1000).moa_learner
+        model = NaiveBayesMultinomial() if self.kind == "bayes" else SGD()
+        if self.kind == "logistic":
+            model.getOptions().setViaCLIString("-o LOGLOSS -r 0.1")
+        model.setModelContext(self.header_)
+        model.prepareForUse()
+        return model
 
     def __deepcopy__(self, memo):
         return self  # Java objects cannot be copied; a study with one order has no need
 
-    def _instance(self, x, y):
+    def _instances(self, X):
+        """Yield two instances of every row: without the label and with it."""
         import jpype
-        from com.yahoo.labs.samoa.instances import DenseInstance
+        from com.yahoo.labs.samoa.instances import DenseInstance, SparseInstance
 
-        one = DenseInstance(1.0, jpype.JArray(jpype.JDouble)([*x.tolist(), float(y)]))
-        one.setDataset(self.header_)
-        return one
+        doubles, ints, p = jpype.JArray(jpype.JDouble), jpype.JArray(jpype.JInt), X.shape[1]
+        for x in X.tocsr() if issparse(X) else X:
+            if issparse(X):
+                row = x.tocoo()
+                at, there = ints([*row.coords[-1].tolist(), p]), row.data.tolist()
+                both = [SparseInstance(1.0, doubles([*there, y]), at, p + 1) for y in (0.0, 1.0)]
+            else:
+                both = [DenseInstance(1.0, doubles([*x.tolist(), y])) for y in (0.0, 1.0)]
+            for one in both:
+                one.setDataset(self.header_)
+            yield both
 
     def partial_fit(self, X, Y):
-        for x, labels in zip(X, Y, strict=True):
+        for both, labels in zip(self._instances(X), Y, strict=True):
             for model, y in zip(self.models_, labels, strict=True):
-                model.trainOnInstance(self._instance(x, y))
+                model.trainOnInstance(both[int(y)])
         return self
 
     def predict_proba(self, X):
-        scores = np.zeros((len(X), len(self.models_)))
-        for t, x in enumerate(X):
-            one = self._instance(x, 0.0)
+        scores = np.zeros((X.shape[0], len(self.models_)))
+        for t, (one, _) in enumerate(self._instances(X)):
             for k, model in enumerate(self.models_):
                 no, yes = [*map(float, model.getVotesForInstance(one)), 0.0, 0.0][:2]
                 scores[t, k] = yes / (no + yes) if no + yes > 0.0 else 0.0

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 import numpy as np
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 
 from efcml import EFCMLClassifier, datasets
 from efcml.model import projection
 from efcml.studies import Variant
-from peer_models import Plane, River
+from peer_models import Moa, Plane, River
 
 STRENGTHS = np.exp(np.linspace(np.log(1e-2), np.log(30.0), 14))  # times the mean eigenvalue
 
@@ -83,7 +83,16 @@ def replaced(name, value):
         setattr(projection, name, before)
 
 
-class LabelsAlone(EFCMLClassifier):
+class NotRenewed(EFCMLClassifier):
+    """The directions of the initial rows stay."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.learner_.until = 2**62  # rows
+        return self
+
+
+class LabelsAlone(NotRenewed):
     """All directions are those of labels, as many as there are."""
 
     def fit(self, X, y, sample_weight=None):
@@ -91,37 +100,13 @@ class LabelsAlone(EFCMLClassifier):
             return super().fit(X, y, sample_weight)
 
 
-class PrincipalAlone(EFCMLClassifier):
+class PrincipalAlone(NotRenewed):
     """All directions are principal."""
 
     def fit(self, X, y, sample_weight=None):
         find = projection.find_directions
         with replaced("find_directions", lambda A, mean, E, d: find(A, mean, 0.0 * E, d)):
             return super().fit(X, y, sample_weight)
-
-
-class Renewed(BaseEstimator):
-    """The default, which begins anew every so many rows, with directions of the last ones."""
-
-    def __init__(self, every=1000):
-        self.every = every
-
-    def fit(self, X, Y):
-        self.model_ = EFCMLClassifier().fit(X, Y)
-        self.X_, self.Y_, self.size_ = [X], [np.asarray(Y)], max(X.shape[0], self.every)
-        return self
-
-    def partial_fit(self, X, Y):
-        self.X_.append(X)
-        self.Y_.append(np.asarray(Y))
-        if len(self.X_) <= self.every:
-            self.model_.partial_fit(X, Y)
-            return self
-        rows = (vstack(self.X_, format="csr") if issparse(X) else np.vstack(self.X_))[-self.size_ :]
-        return self.fit(rows, np.vstack(self.Y_)[-self.size_ :])
-
-    def decision_function(self, X):
-        return self.model_.decision_function(X)
 
 
 class Ridge(BaseEstimator):
@@ -181,10 +166,15 @@ def wide(quick):
     """Rows that are projected, by number and kind of directions, and others that take such rows."""
     models = {"default": EFCMLClassifier()}
     models |= {f"{d} directions": EFCMLClassifier(projection=d) for d in (32, 64, 128)}
-    halves = {"labels alone": LabelsAlone(), "principal alone": PrincipalAlone()}
+    halves = {"not renewed": NotRenewed()}
+    halves |= {"not renewed, labels alone": LabelsAlone()}
+    halves |= {"not renewed, principal alone": PrincipalAlone()}
     others = {"batch ridge": Variant(Ridge(), learn=False), "RLS, hashed": HashedPlane()}
     dense = models | halves | others | {"not projected": EFCMLClassifier(projection=None)}
-    others |= {"renewed": Renewed()} | (river_models() if find_spec("river") else {})
+    others |= river_models() if find_spec("river") else {}
+    if find_spec("capymoa"):
+        others |= {"MOA, Bayes per label": Moa("bayes")}
+        others |= {"MOA, logistic regression per label": Moa("logistic")}
     texts = models | halves | others
     size = (150, 400, 8, 100) if quick else (978, 1449, 45, 333)
     reports = {"reports": draw_texts(*size, 8, 1.25, 0.15)}

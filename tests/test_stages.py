@@ -15,12 +15,11 @@ from naive.rules import NaiveRules
 from naive.stages import NaiveLabels, NaiveTemporal
 from numpy.testing import assert_allclose
 
-from efcml.kernels.labels import flip_while_better
 from efcml.kernels.planes import share_of
 from efcml.model import cases as cases_module
 from efcml.model import warm_start as warm_module
 from efcml.model.cases import CaseStage, RecentStage, find_apart
-from efcml.model.labels import LabelLayer, plain_answer
+from efcml.model.labels import LabelLayer, flip_while_better, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.reshape import label_correlation
 from efcml.model.temporal import TemporalStage
@@ -249,9 +248,9 @@ def test_the_likeliest_set(rng, K):
         plain = np.where(there, known[t], scores[t] >= 0.5) - scores[t]
         assert gap @ F @ gap <= plain @ F @ plain + 1e-9
     assert best == 8 if K == 4 else best >= 6
-    y = np.zeros((1, 2))
-    flip_while_better(np.array([[1.0, 1.0]]), np.full((1, 2), True), np.eye(2), y)
-    assert y.tolist() == [[1.0, 1.0]]
+    y = np.zeros(2)
+    flip_while_better(np.ones(2), np.full(2, True), y, np.eye(2))
+    assert y.tolist() == [1.0, 1.0]
 
 
 def test_rare_labels_are_said_by_f1(rng):
@@ -327,55 +326,45 @@ def test_correlation_of_labels_is_that_of_weighted_rows(rng):
 # Warm start
 
 
-def recollect(X, labels, x, clip=6.0):
+def recollect(places, labels, place):
     """A Gaussian process around a level that generalised least squares finds."""
-    means = np.nanmean(X, axis=0)
-    X, x = np.where(np.isnan(X), means, X), np.where(np.isnan(x), means, x)
-    mean, scale = X.mean(axis=0), X.std(axis=0)
-    places, place = (
-        np.clip(np.clip((rows - mean) / scale, -clip, clip), -3, 3) for rows in (X, x[None])
-    )
-    Q = np.linalg.inv(similarity(places, places, 0.5) + 0.2 * np.eye(len(X)))
-    ones = np.ones(len(X))
-    labels = np.where(np.isnan(labels), np.nanmean(labels, axis=0), labels)
+    Q = np.linalg.inv(similarity(places, places, 0.5) + 0.2 * np.eye(len(places)))
+    ones = np.ones(len(places))
     level = ones @ Q @ labels / (ones @ Q @ ones)
-    return level + similarity(place, places, 0.5)[0] @ Q @ (labels - level)
+    return level + similarity(place[None], places, 0.5)[0] @ Q @ (labels - level)
 
 
 @pytest.mark.parametrize("known, gaps", [(1.0, 0.0), (0.7, 0.2)])
 def test_the_warm_start_is_its_formulas(rng, known, gaps):
+    """Each row is told by the others, to find how far all of them are trusted."""
     X, Y = random_rows(rng, 30, 3, 2, known)
     X = np.where(rng.random(X.shape) < gaps, np.nan, X)
-    Y[0] = [0.0, 1.0]
-    warm, held, gained, moved = WarmStart(6.0), [], 0.0, 0.0
-    for x, y in zip(X, Y, strict=True):
-        if held:
-            rows, labels = (np.array(part) for part in zip(*held, strict=True))
-            f = np.nanmean(labels, axis=0)
-            expected = f
-            if len(held) >= 8:
-                mixed = recollect(rows, labels, x)
-                share = np.clip(gained / (moved + 2.0), 0.0, 1.0)
-                expected = f + share * (mixed - f)
-                there = ~np.isnan(y)
-                gained += (mixed - f)[there] @ (y - f)[there]
-                moved += ((mixed - f)[there] ** 2).sum()
-            assert_allclose(warm.answer(held, f, x[None])[0], expected, atol=1e-8)
-            warm.note(held, f, x, y)
-        held.append((x, y))
-    assert warm.share > 0.0
-    other = warm.copy()
-    assert np.array_equal(other.answer(held, f, X), warm.answer(held, f, X))
+    for n in (7, 8, 20, 29):
+        rows, labels, f = X[:n], Y[:n], np.nanmean(Y[:n], axis=0)
+        means, gained, moved = np.nanmean(rows, axis=0), 0.0, 0.0
+        whole = np.where(np.isnan(X), means, X)
+        scaled = (whole - whole[:n].mean(axis=0)) / whole[:n].std(axis=0)
+        places, filled = np.clip(scaled, -3, 3), np.where(np.isnan(labels), f, labels)
+        for i in range(n):
+            rest, there = np.arange(n) != i, ~np.isnan(labels[i])
+            usual = np.nanmean(labels[rest], axis=0)
+            step = (recollect(places[:n][rest], filled[rest], places[i]) - usual)[there]
+            gained += step @ (labels[i] - usual)[there]
+            moved += step @ step
+        share = np.clip(gained / (moved + 2.0), 0.0, 1.0) if n >= 8 else 0.0
+        warm = WarmStart(list(zip(rows, labels, strict=True)), 6.0)
+        assert warm.share == pytest.approx(share, abs=1e-9)
+        expected = f + share * (recollect(places[:n], filled, places[n]) - f)
+        assert_allclose(warm.answer(f, X[n : n + 1])[0], expected, atol=1e-8)
+    assert share > 0.0
 
 
 def test_only_the_newest_rows_are_recollected(rng, monkeypatch):
     monkeypatch.setattr(warm_module, "NEWEST", 10)
     X, Y = random_rows(rng, 25, 2, 2)
-    held = list(zip(X, Y, strict=True))
-    warm = WarmStart(6.0)
-    warm.evidence = np.array([5.0, 1.0])
-    f = Y.mean(axis=0)
-    assert np.array_equal(warm.answer(held, f, X), warm.answer(held[-10:], f, X))
+    held, f = list(zip(X, Y, strict=True)), Y.mean(axis=0)
+    every, newest = (WarmStart(rows, 6.0).answer(f, X) for rows in (held, held[-10:]))
+    assert np.array_equal(every, newest) and not np.array_equal(every, np.tile(f, (25, 1)))
 
 
 # Missing features

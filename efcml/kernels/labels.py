@@ -1,8 +1,8 @@
 """From scores to probabilities and decisions, and what their errors teach of the labels.
 
-It comes after all stages and changes no score. Three parts: sums of the errors of labels (known
-labels tell of others; the likeliest set), a logistic curve for each label, which may bend
-(probabilities), and counts by threshold (F1).
+It comes after all stages and changes no score. Two parts: sums of the errors of labels (known
+labels tell of others; the likeliest set), and a logistic curve for each label, which may bend
+(probabilities).
 """
 
 import numpy as np
@@ -16,33 +16,32 @@ SHARED_PRIOR, OWN_PRIOR = 1.0, 20.0  # information of the curves before any row
 CURVE_KEPT = 0.995  # of the information, after a row
 LEAST_SLOPE, FAR = 0.05, 35.0  # probabilities rise with scores; logits beyond are 0 or 1
 LEAST_VARIANCE = 1e-6  # p (1 - p), below which a label would tell nothing
+N_THRESHOLDS = 41  # by which decisions are counted
 KNEE = 0.25  # score at which the slope of a curve may change
-LOWEST, STEP, N_THRESHOLDS = -0.1, 0.025, 41  # the grid of thresholds
-F1_HELD = 20.0  # positives by which a label is held to all of them
 WILDEST = 1e3  # score; beyond, planes run away, and their errors teach nothing
-LEAST_GAIN = 1e-9  # of a flip, as a share of its own entry of the form; less is rounding
 
 
 @kernel
-def probability(k, score, sharpness, curve):
+def probability(k, score, curve):
     """Return ``sigma(b_0 + b_1 min(u, 0) + b_2 max(u, 0))``, ``u = 4 (s - KNEE)``.
 
-    b is what all labels share and what the label adds. Known labels make those of others sharper.
+    b is what all labels share and what the label adds.
     """
     shared = curve.shape[0] - 1
     low = max(curve[shared, 1] + curve[k, 1], LEAST_SLOPE)
     high = max(curve[shared, 2] + curve[k, 2], LEAST_SLOPE)
     u = 4.0 * (score - KNEE)
-    logit = sharpness * (curve[shared, 0] + curve[k, 0] + low * min(u, 0.0) + high * max(u, 0.0))
+    logit = curve[shared, 0] + curve[k, 0] + low * min(u, 0.0) + high * max(u, 0.0)
     return 1.0 / (1.0 + np.exp(-min(max(logit, -FAR), FAR)))
 
 
-@driver
-def write_probabilities(scores, sharpness, curve, chances):
-    """Do `probability` for all rows and labels."""
-    for t in range(scores.shape[0]):
-        for k in range(scores.shape[1]):
-            chances[t, k] = probability(k, scores[t, k], sharpness[t, k], curve)
+@kernel
+def fade_information(prior, information):
+    """Fade towards the information of the prior, so that the newest rows always count."""
+    for i in range(3):
+        for j in range(3):
+            information[i, j] *= CURVE_KEPT
+        information[i, i] += (1.0 - CURVE_KEPT) * prior
 
 
 @kernel
@@ -57,70 +56,25 @@ def step_curve(information, gradient, S, curve):
 
 
 @kernel
-def learn_curves(y, scores, known, weight, curve, information, gradients):
-    """Take one Newton step of the shared curve, then of the own curve of every known label.
-
-    Information fades towards that of the prior, so that the newest rows always count.
-    """
+def learn_curves(y, scores, known, weight, curve, information):
+    """Take one Newton step of the own curve of every known label, then of the shared one."""
     K, x, S = known.shape[0], np.zeros(3), np.zeros((3, 3))
-    for k in range(K + 1):
-        if k == K or known[k]:
-            lost = (1.0 - CURVE_KEPT) * (SHARED_PRIOR if k == K else OWN_PRIOR)
-            for i in range(3):
-                gradients[k, i] = 0.0
-                for j in range(3):
-                    information[k, i, j] *= CURVE_KEPT
-                information[k, i, i] += lost
+    own, shared = np.zeros(3), np.zeros(3)
+    fade_information(SHARED_PRIOR, information[K])
     for k in range(K):
         if known[k]:
-            p, u = probability(k, scores[k], 1.0, curve), 4.0 * (scores[k] - KNEE)
+            p, u = probability(k, scores[k], curve), 4.0 * (scores[k] - KNEE)
             x[0], x[1], x[2] = 1.0, min(u, 0.0), max(u, 0.0)
             variance = weight * max(p * (1.0 - p), LEAST_VARIANCE)
+            fade_information(OWN_PRIOR, information[k])
             for i in range(3):
-                gradients[k, i] = weight * (y[k] - p) * x[i]
-                gradients[K, i] += gradients[k, i]
+                own[i] = weight * (y[k] - p) * x[i]
+                shared[i] += own[i]
                 for j in range(3):
                     information[k, i, j] += variance * x[i] * x[j]
                     information[K, i, j] += variance * x[i] * x[j]
-    for k in range(K + 1):
-        if k == K or known[k]:
-            step_curve(information[k], gradients[k], S, curve[k])
-
-
-@kernel
-def count_thresholds(y, scores, known, weight, kept, raised, hits, true):
-    """Count at which thresholds each known label would have been raised, and rightly."""
-    for k in range(known.shape[0]):
-        true[k] = kept * true[k] + (weight * y[k] if known[k] else 0.0)
-        for g in range(N_THRESHOLDS):
-            raises = known[k] and scores[k] >= LOWEST + STEP * g
-            raised[k, g] = kept * raised[k, g] + (weight if raises else 0.0)
-            hits[k, g] = kept * hits[k, g] + (weight * y[k] if raises else 0.0)
-
-
-@driver
-def find_thresholds(raised, hits, true, found):
-    """Write the threshold of every label with the largest F1, the lowest of equal ones.
-
-        F1 = 2 (hits + h r) / (raised + h q + true + h)
-
-    with the recall r of all labels together and what they raise for each true one, q.
-    """
-    K, total, best = true.shape[0], 0.0, np.zeros(true.shape[0])
-    for k in range(K):
-        total += true[k]
-        found[k] = 0.5  # as long as no label was true
-    total = max(total, 1.0)
-    for g in range(N_THRESHOLDS):
-        recall = effort = 0.0
-        for k in range(K):
-            recall += hits[k, g] / total
-            effort += raised[k, g] / total
-        for k in range(K):
-            right = 2.0 * (hits[k, g] + F1_HELD * recall)
-            value = right / (raised[k, g] + F1_HELD * effort + true[k] + F1_HELD)
-            if value > best[k]:
-                best[k], found[k] = value, LOWEST + STEP * g
+            step_curve(information[k], own, S, curve[k])
+    step_curve(information[K], shared, S, curve[K])
 
 
 @kernel
@@ -151,13 +105,12 @@ def follow_labels(scores, Y, weights, kept, start, labels, chances):
     """
     sums, rows, _, trial, _, precision, _, curve, information, _, _, _, clock = labels
     n, K = Y.shape
-    errors, others, gradients = np.zeros(K), np.zeros(K), np.zeros((K + 1, 3))
-    known = np.zeros(K, np.bool_)
+    errors, others, known = np.zeros(K), np.zeros(K), np.zeros(K, np.bool_)
     for t in range(start, n):
         n_known = 0
         for k in range(K):
             s = scores[t, k]
-            chances[t, k] = probability(k, s, 1.0, curve)
+            chances[t, k] = probability(k, s, curve)
             known[k] = not np.isnan(Y[t, k]) and abs(s) <= WILDEST
             errors[k] = Y[t, k] - s if known[k] else 0.0
             n_known += known[k]
@@ -165,49 +118,8 @@ def follow_labels(scores, Y, weights, kept, start, labels, chances):
         if n_known == 0 or w == 0.0:
             continue
         count_errors(errors, known, w, kept[t], precision, sums, rows, trial, others)
-        learn_curves(Y[t], scores[t], known, w, curve, information, gradients)
+        learn_curves(Y[t], scores[t], known, w, curve, information)
         clock[ROWS] += 1
         if clock[ROWS] >= clock[RENEWAL]:
             return t + 1
     return n
-
-
-@driver
-def follow_thresholds(scores, Y, weights, kept, raised, hits, true, decided):
-    """Decide rows by the thresholds of the best F1, each before it is counted."""
-    least = np.zeros(Y.shape[1])
-    for t in range(Y.shape[0]):
-        find_thresholds(raised, hits, true, least)
-        known = ~np.isnan(Y[t]) & (np.abs(scores[t]) <= WILDEST)
-        for k in range(Y.shape[1]):
-            decided[t, k] = scores[t, k] >= least[k]
-        if weights[t] > 0.0 and known.any():
-            count_thresholds(Y[t], scores[t], known, weights[t], kept[t], raised, hits, true)
-
-
-@driver
-def flip_while_better(scores, is_open, form, y):
-    """Flip labels of every row, one or two at a time, while ``(y - s)' F (y - s)`` falls."""
-    K, slope = y.shape[1], np.zeros(y.shape[1])
-    for t in range(y.shape[0]):
-        for _ in range(10 * K):  # rounding must not let it go round in circles
-            for i in range(K):
-                slope[i] = 0.0
-                for j in range(K):
-                    slope[i] += form[i, j] * (y[t, j] - scores[t, j])
-            first, second, least = -1, -1, 0.0
-            for i in range(K):
-                a = 1.0 - 2.0 * y[t, i]
-                alone = 2.0 * a * slope[i] + form[i, i]
-                if is_open[t, i] and alone < min(least, -LEAST_GAIN * form[i, i]):
-                    first, second, least = i, i, alone
-                for j in range(i if is_open[t, i] else 0):
-                    b = 1.0 - 2.0 * y[t, j]
-                    both = alone + 2.0 * b * slope[j] + form[j, j] + 2.0 * a * b * form[i, j]
-                    if is_open[t, j] and both < min(least, -LEAST_GAIN * form[i, i]):
-                        first, second, least = i, j, both
-            if first < 0:
-                break
-            y[t, first] = 1.0 - y[t, first]
-            if second != first:
-                y[t, second] = 1.0 - y[t, second]

@@ -62,8 +62,7 @@ def find_past(row, temporal):
 @driver
 def pass_rows(count, temporal):
     """Let rows go by; what is known before them is remembered, if it is their turn."""
-    clock, ago, last, past = temporal.clock, temporal.ago, temporal.last, temporal.past
-    stride = stride_of(clock[DELAY])
+    clock, ago, stride = temporal.clock, temporal.ago, stride_of(temporal.clock[DELAY])
     for row in range(clock[ROWS], clock[ROWS] + count):
         turn, slot = row % stride == 0, (row // stride) % REMEMBERED
         if turn:
@@ -72,7 +71,7 @@ def pass_rows(count, temporal):
             if turn:  # entry by entry: slices take seconds to compile
                 temporal.past_ago[slot, k] = ago[k]
                 for i in range(4):
-                    past[slot, i, k] = last[i, k]
+                    temporal.past[slot, i, k] = temporal.last[i, k]
             ago[k] = min(ago[k] + 1, NEVER)
     clock[ROWS] += count
 
@@ -133,11 +132,10 @@ def answer_label(k, s, f, left, last, read, answers):
 @driver
 def answer_temporal(scores, ahead, temporal, out):
     """Answer rows that follow each other, the first ``ahead`` rows after the next."""
-    ago, answers, read = temporal.ago, np.zeros(3), read_temporal(temporal)
+    answers, read = np.zeros(3), read_temporal(temporal)
     for t in range(scores.shape[0]):
-        for k in range(ago.shape[0]):
-            beyond = ago[k] - 1 + t + ahead - temporal.clock[DELAY]
-            left = read[4] ** float(beyond) if beyond > 0 else 1.0
+        for k in range(scores.shape[1]):
+            left = read[4] ** float(max(0, temporal.ago[k] - 1 + t + ahead - temporal.clock[DELAY]))
             f = (temporal.ones[k] + 0.5) / (temporal.seen[k] + 1.0)
             out[t, k] = answer_label(k, scores[t, k], f, left, temporal.last, read, answers)
 
@@ -188,8 +186,8 @@ def note_label(k, y, s, f, gone, phi, temporal):
         return
     left = phi ** float(ago[k] - gone - 1)
     for i in range(4):
-        fade, new = FADES[i // 2], y - (clipped(s) if i % 2 == 0 else f)
-        last[i, k] = fade * left * last[i, k] + (1.0 - fade) * new
+        stays, new = FADES[i // 2], y - (clipped(s) if i % 2 == 0 else f)
+        last[i, k] = stays * left * last[i, k] + (1.0 - stays) * new
     ago[k] = gone
 
 

@@ -15,7 +15,7 @@ DOUBT, HELD, QUIET = 0, 1, 2  # entries of `count`: whether rows are held, how m
 MEMORY = 100.0  # rows, about
 FARTHEST = 1.5  # deviations that the mean may be away
 WIDEST, NARROWEST = 3.0, 0.125  # deviations, where 1 is what it was
-UNFIT = 8.0  # what does not fit of late, see `weigh_misfit`, if it is too much
+UNFIT = 8.0  # what does not fit of late, see `note_row`, if it is too much
 LEAK, STILL = 0.25, 0.5  # what a good value takes off, and one that hardly differs from the last
 NEAR = 0.05  # deviations from the last value that are hardly a difference
 SLOW = 0.5  # autocorrelation of rows that are no sample of a distribution
@@ -23,20 +23,6 @@ WANDERS = 6.0  # deviations of the mean of slow rows that are nothing new: nor w
 MOST_WANDERING = 0.95
 PAUSE = 100  # rows between two doubts, at least
 STIRRING = 1e-14  # scaled value of a feature at rest that is more than rounding
-
-
-@driver
-def scale_rows(X, mean, scale, clip, wildest, spread, ignored, out):
-    """Write scaled rows (`Scaler.transform`)."""
-    for t in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            z = (X[t, j] - mean[j]) / scale[j]
-            if ignored[j]:
-                z = 0.0
-            elif abs(z) >= clip:
-                wild = spread[j] and abs(z) > wildest
-                z = np.nan if wild else clip if z > 0.0 else -clip
-            out[t, j] = z
 
 
 @driver
@@ -69,23 +55,13 @@ def is_off(level, square, step, unfit, asleep):
 
 
 @kernel
-def weigh_misfit(x, previous, clip, asleep, lively):
-    """Return what a scaled value adds to what does not fit.
-
-    Clipped values do not; nor does any value that is not the usual one of a feature that has never
-    varied. ``lively`` features hardly ever had the same value twice, or nearly so.
-    """
-    if abs(x) >= (STIRRING if asleep else clip):
-        return 1.0
-    return STILL if lively and abs(x - previous) < NEAR else -LEAK
-
-
-@kernel
 def note_row(row, x, clip, level, square, step, previous, unfit, asleep, lively, muted):
     """Take in a row, as it came and scaled; return whether the scale of any feature does not fit.
 
     Features that are muted have been off before, and nothing could be done. Wild values, which
-    scaled are missing, say only that they do not fit.
+    scaled are missing, say only that they do not fit, as clipped ones do, and any value that is not
+    the usual one of a feature that has never varied. ``lively`` features hardly ever had the same
+    value twice, or nearly so.
     """
     off = False
     for j in range(x.shape[0]):
@@ -94,7 +70,9 @@ def note_row(row, x, clip, level, square, step, previous, unfit, asleep, lively,
         if np.isnan(x[j]):
             unfit[j] += 1.0
         else:
-            misfit = weigh_misfit(x[j], previous[j], clip, asleep[j], lively[j])
+            misfit = STILL if lively[j] and abs(x[j] - previous[j]) < NEAR else -LEAK
+            if abs(x[j]) >= (STIRRING if asleep[j] else clip):
+                misfit = 1.0
             level[j] += (x[j] - level[j]) / MEMORY
             square[j] += (x[j] * x[j] - square[j]) / MEMORY
             step[j] += ((x[j] - previous[j]) ** 2 - step[j]) / MEMORY

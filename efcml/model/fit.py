@@ -6,19 +6,12 @@ import numpy as np
 
 from efcml.kernels.planes import SLOW
 from efcml.kernels.rows import MOST_WEIGHT
-from efcml.model.reshape import (
-    derive,
-    flat_planes,
-    precision,
-    renew_penalty,
-    solve_planes,
-)
+from efcml.model.reshape import derive, precision, renew_penalty, solve_planes
 from efcml.support.statistics import label_means
 
 STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-FOLDS = 5
+FOLDS = 5  # of cross-validation, and of held-out scores
 HALVES = slice(0, None, 2), slice(1, None, 2)  # of the folds: rules are formed without one of them
-HELD_OUT = 5  # folds of held-out scores
 MOST_ROWS = 3000  # the newest rows are enough to tell orders of magnitude apart
 MOST_GROUPS = 16  # of labels that the prior is chosen by; of more, unknown labels are their mean
 COARSE, FINE = 0.3, 0.2  # shares of all rows at which rules are split, if nothing is given
@@ -37,57 +30,48 @@ class Prior(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows ``r = [x, 1]``, labels, weights, and groups of labels known in the same rows.
+    """Rows ``r = [x, 1]``, labels, weights, and to which group of labels each belongs.
 
-    Labels of a group have G in common; so every label is solved for by the rows that know it.
+    Labels of a group are known in the same rows and have G in common; so every label is solved for
+    by the rows that know it. ``total`` are the sums over all rows.
     """
 
     R: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
-    groups: list[np.ndarray]
+    group: np.ndarray
+    total: tuple = ()
 
     @classmethod
     def of(cls, X, Y, weights):
-        """Extend rows and find the groups."""
+        """Extend rows, find the groups and add up all rows."""
         _, group = np.unique(~np.isnan(Y), axis=1, return_inverse=True)
-        group = group.reshape(-1)
-        groups = [np.flatnonzero(group == g) for g in range(group.max(initial=0) + 1)]
-        return cls(np.column_stack([X, np.ones(len(X))]), Y, weights, groups)
+        batch = cls(np.column_stack([X, np.ones(len(X))]), Y, weights, group.reshape(-1))
+        return batch._replace(total=batch.sums(weights))
 
     def sums(self, weights):
-        """Return ``G = R'QR`` (g, d, d) and ``B = Y'QR`` (K, d) of weighted rows."""
+        """Return ``G = R'QR`` (groups, d, d) and ``B = Y'QR`` (K, d) of weighted rows."""
         there = weights > 0.0
-        R, Y, weights = self.R[there], self.Y[there], weights[there, None]
-        known, weighted = ~np.isnan(Y), weights * R
-        parts = [known[:, labels[0]] for labels in self.groups]
-        if len(parts) == 1 and parts[0].all():
-            G = (weighted.T @ R)[None]
-        else:
-            G = np.stack([weighted[part].T @ R[part] for part in parts])
-        return 0.5 * (G + G.transpose(0, 2, 1)), np.where(known, Y, 0.0).T @ weighted
+        R, known = self.R[there], ~np.isnan(self.Y[there])
+        weighted, firsts = weights[there, None] * R, np.unique(self.group, return_index=True)[1]
+        G = np.stack([(known[:, [label]] * weighted).T @ R for label in firsts])
+        return G, np.where(known, self.Y[there], 0.0).T @ weighted
 
-    def base(self, prior):
-        """Return what every rule is held to."""
-        return base_planes(*self.sums(self.weights), prior, self.groups)
+    def solve(self, G, B, Delta, W_0):
+        """Return the planes of least squares held to W_0, which may hold all labels repeatedly."""
+        W, B, group = np.empty_like(W_0), np.resize(B, W_0.shape), np.resize(self.group, len(W_0))
+        for g, own in enumerate(G):
+            W[group == g] = solve_planes(own, B[group == g], Delta, W_0[group == g])
+        return W
 
-
-def base_planes(G, B, prior, groups):
-    """Return flat planes, or those of all rows, from the sums over all rows."""
-    flat = np.empty_like(B)
-    for g, labels in enumerate(groups):
-        flat[labels] = flat_planes(G[g], B[labels])
-    if prior.shared is None:
-        return flat
-    return solve_groups(G, B, precision(prior.shared, G.shape[-1] - 1), flat, groups)
-
-
-def solve_groups(G, B, Delta, W_0, groups):
-    """Do `solve_planes` for every group of labels, G (groups, d, d)."""
-    W = np.empty_like(W_0)
-    for g, labels in enumerate(groups):
-        W[labels] = solve_planes(G[g], B[labels], Delta, W_0[labels])
-    return W
+    def base(self, shared):
+        """Return what every rule is held to: flat planes, or those of all rows, held to flat."""
+        G, B = self.total
+        planes = np.zeros_like(B)
+        planes[:, -1] = B[:, -1] / np.maximum(G[self.group, -1, -1], 1e-300)
+        if shared is None:
+            return planes
+        return self.solve(G, B, precision(shared, B.shape[1] - 1), planes)
 
 
 # The prior, by cross-validation of the rule model itself
@@ -99,17 +83,12 @@ def folds_of(Y):
     Contiguous folds are like a stream that moves; but where rows are sorted, every such fold lacks
     a label that the others have, and tells nothing of a stream that is not.
     """
-    n = len(Y)
-    count = min(FOLDS, n // 2)
-    edges = [fold * n // count for fold in range(count + 1)]
-    contiguous = [np.arange(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
-    known = ~np.isnan(Y)
-    ones, total = np.where(known, Y, 0.0), known.sum(axis=0)
-    mean = ones.sum(axis=0) / np.maximum(total, 1)
+    n, known, mean = len(Y), ~np.isnan(Y), label_means(Y)
+    count, errors = min(FOLDS, n // 2), np.nan_to_num(Y - mean)
+    contiguous = np.split(np.arange(n), [fold * n // count for fold in range(1, count)])
     between = np.zeros(Y.shape[1])
     for fold in contiguous:
-        rows = known[fold].sum(axis=0)
-        between += (ones[fold].sum(axis=0) - rows * mean) ** 2 / np.maximum(rows, 1)
+        between += errors[fold].sum(axis=0) ** 2 / np.maximum(known[fold].sum(axis=0), 1)
     variance = mean * (1.0 - mean)
     varies = variance > 0.0
     ratio = (between[varies] / variance[varies]).mean() / (count - 1) if varies.any() else 0.0
@@ -163,28 +142,21 @@ def choose_prior(form_rules, X, Y, weights, params):
 
 def losses_of_one_plane(batch, R_new, Y_new):
     """Return the squared error of one plane for all rows at new ones, by strength."""
-    sums = batch.sums(batch.weights)
-    scores = [R_new @ base_planes(*sums, Prior(1.0, s), batch.groups).T for s in STRENGTHS]
+    scores = [R_new @ batch.base(strength).T for strength in STRENGTHS]
     return np.array([np.nansum((s - Y_new) ** 2) for s in scores]) + 1e-300
 
 
 def losses_of_rules(shared, batch, psi, R_new, Y_new, psi_new):
     """Return the squared error of rules at new rows, (bases, strengths): flat and shared planes."""
-    bases = np.vstack([batch.base(Prior(1.0, held)) for held in (None, shared)])
-    K, psi = len(bases) // 2, psi * batch.weights[:, None]
-    groups = [np.concatenate([labels, labels + K]) for labels in batch.groups]  # both at once
-    scores = np.zeros((len(STRENGTHS), len(R_new), 2 * K))
-    for i in range(psi.shape[1]):
-        near = psi_new[:, i] > 0.0
-        if not near.any():
-            continue
-        G, B = batch.sums(psi[:, i])
+    bases = np.vstack([batch.base(held) for held in (None, shared)])  # both at once
+    scores = np.zeros((len(STRENGTHS), len(R_new), len(bases)))
+    for own, new in zip((psi * batch.weights[:, None]).T, psi_new.T, strict=True):
+        near, sums = new > 0.0, batch.sums(own)
         for found, strength in zip(scores, STRENGTHS, strict=True):
-            Delta = precision(strength, R_new.shape[1] - 1)
-            W = solve_groups(G, np.tile(B, (2, 1)), Delta, bases, groups)
-            found[near] += psi_new[near, i, None] * (R_new[near] @ W.T)
+            W = batch.solve(*sums, precision(strength, R_new.shape[1] - 1), bases)
+            found[near] += new[near, None] * (R_new[near] @ W.T)
     wrong = np.nansum((scores - np.tile(Y_new, (1, 2))) ** 2, axis=1)
-    return np.stack([wrong[:, :K].sum(axis=1), wrong[:, K:].sum(axis=1)]) + 1e-300
+    return wrong.reshape(len(STRENGTHS), 2, -1).sum(axis=2).T + 1e-300
 
 
 # Fit
@@ -203,18 +175,16 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
     rules whose optimiser ran away, which only the printed formulas do.
     """
     batch, known = Batch.of(X, Y, psi.sum(axis=1)), ~np.isnan(Y)
-    ones, W_0, ran_away = np.where(known, Y, 0.0), batch.base(prior), []
+    ones, W_0, ran_away = np.where(known, Y, 0.0), batch.base(prior.shared), []
     rules.W_0[:n_rules] = W_0
     for i in range(n_rules):
         w = psi[:, i, None]
-        G, B = batch.sums(psi[:, i])
-        whole = G[0] if len(G) == 1 else batch.R.T @ (w * batch.R)
-        Delta = precision(prior.strength, X.shape[1])
-        Delta += ridge_needed(whole + np.diag(Delta))
-        W = solve_groups(G, B, Delta, W_0, batch.groups)
-        for g, labels in enumerate(batch.groups):
-            B[labels] += W[labels] @ (whole - G[g])
-        rules.G[i], rules.B[i], rules.Delta[i], rules.W[i] = whole, B, Delta, W
+        weighted = w * batch.R
+        G, Delta = weighted.T @ batch.R, precision(prior.strength, X.shape[1])
+        Delta += ridge_needed(G + np.diag(Delta))
+        W = batch.solve(*batch.sums(psi[:, i]), Delta, W_0)
+        B = np.where(known, Y, batch.R @ W.T).T @ weighted
+        rules.G[i], rules.B[i], rules.Delta[i], rules.W[i] = G, B, Delta, W
         rules.seen[i] = psi[:, i] @ known
         rules.facts["weight"][i] = rules.facts["use"][i] = psi[:, i].sum()
         pairs = (known * w).T @ known, (ones * w).T @ known, (ones * w).T @ ones
@@ -225,7 +195,7 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
             continue
         if rules.facts["weight"][i] >= 1.0:
             renew_penalty(rules, i, params.correlation)
-        W = minimise(whole, B, Delta, W_0, params, rules.penalty[i], W)
+        W = minimise(G, B, Delta, W_0, params, rules.penalty[i], W)
         if W is None:
             ran_away.append(i)
         else:
@@ -264,16 +234,14 @@ def held_out_scores(rules, X, Y, psi, fires, prior):
 
     Antecedents and the strength of the prior are those of all rows; planes are of least squares.
     """
-    scores, batch = np.zeros(Y.shape), Batch.of(X, Y, psi.sum(axis=1))
-    for fold in range(min(HELD_OUT, len(X))):
-        out = np.arange(fold, len(X), HELD_OUT)
+    scores, R = np.zeros(Y.shape), np.column_stack([X, np.ones(len(X))])
+    for fold in range(min(FOLDS, len(X))):
+        out = np.arange(fold, len(X), FOLDS)
         rest = np.delete(np.arange(len(X)), out)
-        part = batch._replace(R=batch.R[rest], Y=Y[rest], weights=batch.weights[rest])
-        W_0 = part.base(prior)
+        batch = Batch.of(X[rest], Y[rest], psi[rest].sum(axis=1))
+        W_0 = batch.base(prior.shared)
         for i in range(psi.shape[1]):
             near = out[fires[out, i] > LEAST_PSI]
-            if len(near):
-                sums = part.sums(psi[rest, i])
-                W = solve_groups(*sums, rules.Delta[i, SLOW], W_0, batch.groups)
-                scores[near] += fires[near, i, None] * (batch.R[near] @ W.T)
+            W = batch.solve(*batch.sums(psi[rest, i]), rules.Delta[i, SLOW], W_0)
+            scores[near] += fires[near, i, None] * (R[near] @ W.T)
     return scores

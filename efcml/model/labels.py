@@ -20,7 +20,9 @@ LEAST_OPEN = 1e-6  # share of a variance that stays open, at least; less is roun
 UNKNOWN_VARIANCE = 0.1  # of the errors of a label of which nothing is known
 START = np.array([4.0 * (KNEE - 0.5), 1.0, 1.0])  # the curve before any row
 MOST_ENUMERATED = 10  # labels; beyond, the likeliest set is searched for by flips
-GRID = kernel.LOWEST + kernel.STEP * np.arange(kernel.N_THRESHOLDS)
+LEAST_GAIN = 1e-9  # of a flip, as a share of its own entry of the form; less is rounding
+GRID = -0.1 + 0.025 * np.arange(kernel.N_THRESHOLDS)  # thresholds
+F1_HELD = 20.0  # positives by which a label is held to all of them
 
 
 class Answer(NamedTuple):
@@ -44,6 +46,20 @@ def plain_answer(scores, known=None, rows=None):
     if known is not None:
         parts = tuple(np.where(np.isnan(known), part, known) for part in parts)
     return Answer(*parts)
+
+
+def flip_while_better(scores, is_open, y, F):
+    """Flip labels of a row, one or two at a time, while ``(y - s)' F (y - s)`` falls."""
+    for _ in range(10 * len(y)):  # rounding must not let it go round in circles
+        a = 1.0 - 2.0 * y
+        alone = 2.0 * a * (F @ (y - scores)) + np.diag(F)
+        change = alone[:, None] + alone + 2.0 * np.outer(a, a) * F
+        np.fill_diagonal(change, alone)
+        change[~is_open] = change[:, ~is_open] = np.inf
+        i, j = np.unravel_index(change.argmin(), F.shape)
+        if change[i, j] >= -LEAST_GAIN * F[i, i]:
+            return
+        y[[i, j]] = 1.0 - y[[i, j]]
 
 
 class LabelLayer(Stage):
@@ -82,7 +98,7 @@ class LabelLayer(Stage):
         variance = (squares + POOLED_ROWS * pooled) / (seen + POOLED_ROWS)
         self.arrays.variance[:] = np.maximum(variance, LEAST_SPREAD)
         self._renew()
-        self._learn(np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)), None)
+        self.follow(rows, np.ascontiguousarray(scores), Y, weights, np.ones(len(Y)))
 
     @one_blas_thread()
     def _renew(self):
@@ -97,38 +113,36 @@ class LabelLayer(Stage):
 
     def follow(self, rows, scores, Y, weights, kept):
         """Return what is said of rows, each before it is learned."""
-        decided = (scores >= 0.5).astype(np.float64)
-        return Answer(scores, decided, self._learn(scores, Y, weights, kept, decided))
-
-    def _learn(self, scores, Y, weights, kept, decided):
-        """Learn rows; return probabilities, and write decisions that are not the usual ones."""
-        chances, row, a = np.empty(scores.shape), 0, self.arrays
+        decided, chances = (scores >= 0.5).astype(np.float64), np.empty(scores.shape)
+        a, row = self.arrays, 0
         if self.decision == "f1":
-            out = np.empty(scores.shape) if decided is None else decided
-            kernel.follow_thresholds(scores, Y, weights, kept, a.raised, a.hits, a.true, out)
+            for t, given in enumerate(zip(scores, Y, weights, kept, strict=True)):
+                decided[t] = self._decide_by_thresholds(*given)
         while row < len(Y):
-            part, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
-            if self.decision == "subset" and decided is not None:
-                part = slice(part, row)  # the form stays the same until it is derived anew
-                decided[part] = self._likeliest_sets(scores[part], scores[part], None)
+            first, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
+            if self.decision == "subset":
+                part = scores[first:row]  # the form stays the same until it is derived anew
+                decided[first:row] = self._likeliest_sets(part, part, np.full(part.shape, True))
             if a.clock[ROWS] >= a.clock[RENEWAL]:
                 self._renew()
-        return chances
+        return Answer(scores, decided, chances)
 
     # Answers
 
     def say(self, scores, known=None):
         """Return what is said of rows, given the labels (n, K) that are known; NaN: it is not."""
+        unknown, none = np.full(scores.shape, np.nan), np.zeros(len(scores))
+        known = unknown if known is None else known
+        is_open, chances = np.isnan(known), np.empty(scores.shape)
         given, sharpness = self.condition(scores, known)
-        chances = np.empty(given.shape)
-        kernel.write_probabilities(given, sharpness, self.arrays.curve, chances)
+        kernel.follow_labels(given, unknown, none, none, 0, self.arrays, chances)
+        sharp = 1.0 / (1.0 + ((1.0 - chances) / chances) ** sharpness)  # so many times the logit
+        chances = np.where(sharpness > 1.0, sharp, chances)
         if self.decision == "subset":
-            decided = self._likeliest_sets(scores, given, known)
+            decided = self._likeliest_sets(scores, given, is_open)
         else:
             decided = (given >= self.thresholds()).astype(np.float64)
-        if known is not None:
-            decided, chances = (np.where(np.isnan(known), a, known) for a in (decided, chances))
-        return Answer(given, decided, chances)
+        return Answer(given, *(np.where(is_open, part, known) for part in (decided, chances)))
 
     def condition(self, scores, known):
         """Return scores given known labels, ``s_u + E_uk E_kk^-1 (y_k - s_k)``, and sharpness.
@@ -137,8 +151,7 @@ class LabelLayer(Stage):
         """
         given, sharpness = scores.copy(), np.ones(scores.shape)
         E = self.arrays.covariance
-        for t in range(0 if known is None else len(scores)):
-            k = ~np.isnan(known[t])
+        for t, k in enumerate(~np.isnan(known)):
             if k.any():
                 shares = np.linalg.solve(E[np.ix_(k, k)], E[np.ix_(k, ~k)])
                 given[t, ~k] += (known[t, k] - scores[t, k]) @ shares
@@ -149,18 +162,38 @@ class LabelLayer(Stage):
         return given, sharpness
 
     def thresholds(self):
-        """Return the score from which on each label is decided."""
-        a, found = self.arrays, np.full(len(self.arrays.true), 0.5)
-        if self.decision == "f1":
-            kernel.find_thresholds(a.raised, a.hits, a.true, found)
-        return found
+        """Return the score from which on each label is decided; the lowest of equally good ones.
 
-    def _likeliest_sets(self, scores, given, known):
+        For F1 it is the one with the largest ``2 (hits + h r) / (raised + h q + true + h)``, with
+        the recall r of all labels together and what they raise for each true one, q.
+        """
+        a = self.arrays
+        if self.decision != "f1":
+            return np.full(len(a.true), 0.5)
+        total = max(a.true.sum(), 1.0)
+        recall, effort = a.hits.sum(axis=0) / total, a.raised.sum(axis=0) / total
+        all_said = a.raised + F1_HELD * effort + a.true[:, None] + F1_HELD
+        f1 = 2.0 * (a.hits + F1_HELD * recall) / all_said
+        return np.where(f1.max(axis=1) > 0.0, GRID[f1.argmax(axis=1)], 0.5)
+
+    def _decide_by_thresholds(self, scores, y, weight, kept):
+        """Decide a row, then count at which thresholds known labels are raised, and rightly."""
+        a, decided = self.arrays, scores >= self.thresholds()
+        known = ~np.isnan(y) & (np.abs(scores) <= WILDEST)
+        if weight > 0.0 and known.any():
+            ones, raises = weight * np.where(known, y, 0.0), scores[:, None] >= GRID
+            added = weight * (known[:, None] & raises), ones[:, None] * raises, ones
+            for counts, new in zip((a.raised, a.hits, a.true), added, strict=True):
+                counts *= kept
+                counts += new
+        return decided
+
+    def _likeliest_sets(self, scores, given, is_open):
         """Return the y with the least ``(y - s)' E_m^-1 (y - s)``; known labels stay."""
-        is_open = np.full(scores.shape, True) if known is None else np.isnan(known)
         y, F, K = np.where(is_open, given >= 0.5, given), self.arrays.form, scores.shape[1]
         if K > MOST_ENUMERATED:
-            kernel.flip_while_better(np.ascontiguousarray(scores), is_open, F, y)
+            for row in zip(scores, is_open, y, strict=True):
+                flip_while_better(*row, F)
             return y
         sets = (np.arange(2**K)[:, None] >> np.arange(K)) & 1
         for t in range(len(y)):

@@ -35,7 +35,7 @@ from efcml.model.temporal import TemporalStage
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.support.aliases import Arrays, Facts, Floats, State
-from efcml.support.guard import Guarded, interrupts_held, one_at_a_time, one_blas_thread
+from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread
 from efcml.support.masks import densify
 from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
@@ -59,7 +59,6 @@ class Learner(Guarded):
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
         self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
-        self.warm_start = WarmStart(params.clip)
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = False
         self._watch_relevance()
@@ -125,6 +124,11 @@ class Learner(Guarded):
         """Label frequencies of the rows that are held."""
         ones, known = self.held_sums
         return ones / np.maximum(known, 1.0)
+
+    @property
+    def warm_start(self) -> WarmStart:
+        """How the rows that are held answer; of sparse ones, similar rows have no say."""
+        return WarmStart([] if self.directions else self.held, self.params.clip)
 
     @property
     def latest(self) -> tuple[Floats, Floats, Floats]:
@@ -391,10 +395,7 @@ class Learner(Guarded):
                 x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 if len(self.held) + 1 < self.params.warmup_rows:
-                    with interrupts_held():
-                        if not self.directions:
-                            self.warm_start.note(self.held, self.frequencies, *row)
-                        self.held.append(row)
+                    self.held.append(row)
                 else:
                     self.fit(*wide.join(wide.as_blocks([*self.held, row])))
             if trace is not None:
@@ -412,7 +413,7 @@ class Learner(Guarded):
             return self.score_scaled(self.scaled(X))
         if self.directions:  # similar rows have no say
             return np.tile(self.frequencies, (X.shape[0], 1))
-        return self.warm_start.answer(self.held, self.frequencies, self.inside(X))
+        return self.warm_start.answer(self.frequencies, self.inside(X))
 
     @one_at_a_time
     def answer(self, X: Floats, known: Floats | None = None) -> Answer:
@@ -500,8 +501,7 @@ class Learner(Guarded):
         kind: Any = csr_array if self.directions else np.zeros
         none = kind((0, self.n_features)), np.zeros((0, self.n_labels))
         parts["rows"] = wide.pack_rows(*wide.join([none, *rows]))
-        beside = {"evidence": self.warm_start.evidence, "latest": np.column_stack(self.latest)}
-        return facts, nest(**parts) | beside
+        return facts, nest(**parts) | {"latest": np.column_stack(self.latest)}
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
@@ -530,9 +530,7 @@ class Learner(Guarded):
         elif learner.projection is not None:
             learner.recent = [(rows, labels)]
         latest = np.zeros((len(arrays["latest"]), width + K + 1))
-        beside = {"evidence": np.zeros(2), "latest": latest}
-        fitting({name: arrays[name] for name in beside}, beside)
-        learner.warm_start.evidence = arrays["evidence"]
+        fitting({"latest": arrays["latest"]}, {"latest": latest})
         seen, known, weights = np.split(arrays["latest"], [width, width + K], axis=1)
         learner._latest = [(seen, known, weights[:, 0])]
         for name, part in learner._parts().items():

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from efcml.kernels.linalg import add_diagonal, invert
+from efcml.model.fit import FOLDS, STRENGTHS, Batch
 from efcml.model.stages import Stage
 from efcml.model.tables import RELEVANCE, Relevance
 from efcml.support.statistics import label_means
@@ -28,20 +29,16 @@ UNLIKELY = 0.05  # share of the shadows that tell so much: weak features that ma
 MISTAKES = 0.02  # share of the features that are found, by mistake
 SPARED = 0.05  # of the features: to leave out fewer changes much by chance, and nothing on average
 BINS = 8  # of equal numbers of rows
-FOLDS = 5
-STRENGTHS = (0.3, 3.0, 30.0, 300.0, 3000.0)  # of the prior of a plane
 CASE_ROWS = 600  # the newest are enough to tell whether cases help
 WIDTH, NOISE, FAR = 0.25, 1.0, 3.0  # as cases have them
 WORTH = 0.012  # of the loss, that each step of leaving features out must save
 LOST = 0.2  # of the loss: what the likely features cost if something is missing
-NEW = 0.1  # of what all features tell, that others must have come to tell, to begin anew with them
-GAIN = 0.05  # of the loss, that these must save
+GAIN = 0.05  # of the loss, that other features must save to begin anew with them
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
 RARELY = 5  # times as many where all features count
-LATER, LATEST = 1.5, 2  # times as many before the next one, and at most, if nothing changes
 COURSE = 100  # looks that are remembered
-LOOKS, DUE, FOUND, CHANGES, STEP = range(5)  # entries of `count`
+LOOKS, DUE, FOUND, CHANGES = range(4)  # entries of `count`
 TINY = 1e-9
 
 
@@ -63,7 +60,7 @@ class Features(NamedTuple):
 
     def take(self, rows):
         """Return what is used of some rows."""
-        whole = len(self.used) == rows.shape[1]
+        whole = len(self.used) == rows.shape[1]  # or taken before
         return rows if whole else np.take(rows, self.used, axis=1)
 
 
@@ -74,17 +71,12 @@ class RelevanceWatch(Stage):
 
     def __init__(self, n_features, given):
         self.given = given  # the parameter
-        self.arrays = a = Relevance(**RELEVANCE.allocate(self.sizes_of(n_features)))
+        self.arrays = a = Relevance(**RELEVANCE.allocate({"p": n_features, "n": COURSE}))
         a.used[:], a.axes[:], a.strength[:] = True, True, 1.0
         if not isinstance(given, str):
             flags = np.array(given[:n_features]) != 0
             a.axes[: len(flags)] = a.strength[: len(flags)] = flags
         self._wait()
-
-    @staticmethod
-    def sizes_of(p):
-        """Return the lengths of the dimensions of the table."""
-        return {"p": p, "n": COURSE}
 
     @property
     def looks(self):
@@ -95,11 +87,6 @@ class RelevanceWatch(Stage):
     def due(self):
         """How many rows are to be learned before the next look."""
         return int(self.arrays.count[DUE]) if self.looks else np.iinfo(np.int64).max
-
-    @property
-    def found(self):
-        """Whether it is known of features that they tell something."""
-        return bool(self.arrays.count[FOUND])
 
     @property
     def features(self):
@@ -115,27 +102,19 @@ class RelevanceWatch(Stage):
     @property
     def course(self):
         """Rows learned at every look, and what features told then (looks, p); 1 is the shadows."""
-        size = min(int(self.arrays.count[LOOKS]), COURSE)
-        return self.arrays.course_row[:size].copy(), self.arrays.course[:size].copy()
+        looks = int(self.arrays.count[LOOKS])
+        last = np.arange(max(0, looks - COURSE), looks) % COURSE
+        return self.arrays.course_row[last], self.arrays.course[last]
 
-    def _wait(self, times=1.0):
-        """Set when the next look is due: soon, or so many times as late as the last one was.
-
-        Where all features count, none can join: it is not soon.
-        """
-        count, least = self.arrays.count, max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        if not self.found:
-            count[STEP] = LOOK
-        elif self.arrays.axes.all():
-            count[STEP] = RARELY * least
-        else:
-            count[STEP] = min(max(least, int(times * count[STEP])), LATEST * least)
-        count[DUE] = count[STEP]
+    def _wait(self):
+        """Set when the next look is due: late where all features count, and none can join."""
+        rows = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
+        times = RARELY if self.arrays.axes.all() else 1
+        self.arrays.count[DUE] = times * rows if self.arrays.count[FOUND] else LOOK
 
     def note_rows(self, count):
         """Count learned rows."""
-        if self.looks:
-            self.arrays.count[DUE] -= count
+        self.arrays.count[DUE] -= count
 
     def begin(self, rows, Y, weights):
         """Look at a batch."""
@@ -150,7 +129,7 @@ class RelevanceWatch(Stage):
     def look(self, rows, Y, weights, rows_seen):
         """Look at the last rows; return whether other features count from now on."""
         before = self.features
-        self._wait(LATER)
+        self._wait()
         self._choose(rows, Y, weights, rows_seen)
         return not all(map(np.array_equal, before, self.features))
 
@@ -164,29 +143,30 @@ class RelevanceWatch(Stage):
         U, shares = center_labels(Y, weights)
         told = surprise_of(*screen(Z, U, shares, np.random.default_rng(0)))
         line = least_surprise(told)
-        self._remember(told / line, rows_seen)
-        excess, likely = np.maximum(told - line, 0.0), told > -np.log(UNLIKELY)
-        axes = excess > 0.0
+        now = a.count[LOOKS] % COURSE
+        a.strength[:] = a.course[now] = told / line
+        a.course_row[now] = rows_seen
+        a.count[LOOKS] += 1
+        axes, likely = told > line, told > -np.log(UNLIKELY)
         a.idle[:] = np.where(likely, 0, a.idle + 1)
         E = np.nan_to_num(Y - label_means(Y, weights))
-        if self.found and not young:
-            axes = self._judge(axes, likely, excess, Z, E)
+        if a.count[FOUND] and not young:
+            axes = self._judge(axes, likely, Z, E)
         if axes.sum() > (1.0 - SPARED) * len(axes):
             axes, likely = np.ones_like(axes), np.ones_like(axes)
-        if not axes.any() or (self.found and np.array_equal(axes, a.axes)):
+        if not axes.any() or (a.count[FOUND] and np.array_equal(axes, a.axes)):
             return
-        if self.found and young and loss_of(Z[:, axes], E) >= loss_of(Z[:, a.axes], E):
-            return
-        self._settle(axes, likely, Z, E)
+        again = a.count[FOUND] and young
+        if not again or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
+            self._settle(axes, likely, Z, E)
 
-    def _judge(self, axes, likely, excess, Z, E):
+    def _judge(self, axes, likely, Z, E):
         """Return the features that rules are to be formed over from now on."""
         a = self.arrays
         axes = axes | (a.axes & likely)
-        new = excess[~a.axes].sum() >= NEW * excess.sum() > 0.0
-        if new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN:
-            return axes
-        return a.axes & (a.idle < GONE)
+        new = (axes & ~a.axes).any()
+        pays = new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN
+        return axes if pays else a.axes & (a.idle < GONE)
 
     def _settle(self, axes, likely, Z, E):
         """Let rules be formed over some features, and find what planes and cases use."""
@@ -201,16 +181,7 @@ class RelevanceWatch(Stage):
         a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
         a.count[FOUND] = True
         a.count[CHANGES] += 1
-        self._wait(0.0)
-
-    def _remember(self, strength, rows_seen):
-        a = self.arrays
-        a.strength[:] = strength
-        if a.count[LOOKS] >= COURSE:
-            a.course[:-1], a.course_row[:-1] = a.course[1:].copy(), a.course_row[1:].copy()
-        last = min(int(a.count[LOOKS]), COURSE - 1)
-        a.course[last], a.course_row[last] = strength, rows_seen
-        a.count[LOOKS] += 1
+        self._wait()
 
 
 # What features tell
@@ -220,16 +191,8 @@ def center_labels(Y, weights):
     """Return centred labels of length 1, 0 where unknown, and the share of each in the variance."""
     U = np.nan_to_num(Y - label_means(Y, weights)) * weights[:, None]
     squares = (U * U).sum(axis=0)
-    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), squares / max(
-        squares.sum(), TINY
-    )
-
-
-def standard(A):
-    """Return columns of mean 0 and variance 1; constant ones are 0."""
-    A = A - A.mean(axis=0)
-    spread = np.sqrt((A * A).mean(axis=0))
-    return A / np.where(spread > TINY, spread, np.inf)
+    shares = squares / max(squares.sum(), TINY)
+    return U / np.sqrt(np.where(squares > TINY, squares, np.inf)), shares
 
 
 def screen(Z, U, shares, rng):
@@ -241,34 +204,25 @@ def screen(Z, U, shares, rng):
     """
     n, p = Z.shape
     ranks = rankdata(Z, axis=0)
-    Z = standard(ranks)
-    draws = int(np.clip(-(-SHADOWS // p), *DRAWS))
-    orders = [np.arange(n), *(rng.permutation(n) for _ in range(draws))]
-    back = np.hstack([U[np.argsort(order)] for order in orders])  # as good as shuffled features
     place = np.minimum(np.floor((ranks - 0.5) / n * BINS), BINS - 1)
-    binned = np.zeros((p, back.shape[1]))
-    for b in range(BINS):
-        there = (place == b).astype(float)
-        binned += (there.T @ back) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
-    alone, binned = (
-        by_feature.reshape(p, len(orders), -1).swapaxes(0, 1).reshape(-1, U.shape[1])
-        for by_feature in ((Z.T @ back) ** 2, binned)
-    )
-    F = np.hstack([Z[order] for order in orders])
-    variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
-    variance = np.where(variance > 1e-6, variance, np.inf)
-    for own in range(0, F.shape[1], p):
-        np.fill_diagonal(variance[:, own : own + p], np.inf)
-    together, best = 0.0, np.zeros(F.shape[1])
-    for u, share in zip(U.T, shares, strict=True):
-        pairs = (Z * u[:, None]).T @ F
-        pairs *= pairs
-        pairs /= variance
-        np.maximum(best, pairs.max(axis=0), out=best)
-        together = together + share * pairs
-    told = np.stack([alone @ shares, binned @ shares, together.max(axis=0),
-                     alone.max(axis=1), binned.max(axis=1), best])  # fmt: skip
-    return told[:, :p], told[:, p:]
+    Z = ranks - ranks.mean(axis=0)
+    Z /= np.where(np.ptp(Z, axis=0) > 0.0, Z.std(axis=0), np.inf)
+    found, draws = [], int(np.clip(-(-SHADOWS // p), *DRAWS))
+    for order in (np.arange(n), *(rng.permutation(n) for _ in range(draws))):
+        F, alone, binned = Z[order], (Z[order].T @ U) ** 2, 0.0
+        for b in range(BINS):
+            there = (place[order] == b).astype(float)
+            binned += (there.T @ U) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+        variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
+        variance = np.where(variance > 1e-6, variance, np.inf)
+        np.fill_diagonal(variance, np.inf)
+        together, best = 0.0, np.zeros(p)
+        for u, share in zip(U.T, shares, strict=True):
+            pairs = ((Z * u[:, None]).T @ F) ** 2 / variance
+            together, best = together + share * pairs, np.maximum(best, pairs.max(axis=0))
+        found.append([alone @ shares, binned @ shares, together.max(axis=0),
+                      alone.max(axis=1), binned.max(axis=1), best])  # fmt: skip
+    return np.array(found[0]), np.hstack(found[1:])
 
 
 def surprise_of(told, shadows):
@@ -308,17 +262,11 @@ def loss_of(Z, E):
 
     E are labels without their means, 0 where unknown.
     """
-    n = len(Z)
-    held = np.zeros((len(STRENGTHS), *E.shape))
-    edges = [fold * n // FOLDS for fold in range(FOLDS + 1)]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
-        rest = np.r_[0:low, high:n]
-        x, y = Z[rest].mean(axis=0), E[rest].mean(axis=0)
-        A = Z[rest] - x
-        values, V = np.linalg.eigh(A.T @ A)
-        B, new = V.T @ (A.T @ (E[rest] - y)), (Z[low:high] - x) @ V
-        for s, strength in enumerate(STRENGTHS):
-            held[s, low:high] = y + new @ (B / (values + strength)[:, None])
+    held, n = np.zeros((len(STRENGTHS), *E.shape)), len(Z)
+    for out in np.split(np.arange(n), [fold * n // FOLDS for fold in range(1, FOLDS)]):
+        batch = Batch.of(*(np.delete(part, out, axis=0) for part in (Z, E)), np.ones(n - len(out)))
+        R = np.column_stack([Z[out], np.ones(len(out))])
+        held[:, out] = [R @ batch.base(strength).T for strength in STRENGTHS]
     errors = E - held
     losses = (errors**2).sum(axis=(1, 2))
     errors, Z = errors[np.argmin(losses), -CASE_ROWS:], np.clip(Z[-CASE_ROWS:], -FAR, FAR)

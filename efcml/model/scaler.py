@@ -11,7 +11,6 @@ from typing import Self
 
 import numpy as np
 
-from efcml.kernels.watch import scale_rows
 from efcml.support.aliases import Arrays, Bools, Floats, Ints
 from efcml.support.statistics import label_means
 
@@ -65,11 +64,10 @@ class Scaler:
 
     def transform(self, X: Floats) -> Floats:
         """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
-        X, out = X if X.flags.carray else np.array(X, order="C"), np.empty(X.shape)
-        limits, flags = (self.clip, WILDEST * self.clip), (self.spread, self.ignored)
         with np.errstate(over="ignore"):  # an overflow is infinite, and wild
-            scale_rows(X, self.mean, self.scale, *limits, *flags, out)
-        return out
+            Z = np.where(self.ignored, 0.0, (X - self.mean) / self.scale)
+        wild = self.spread & (np.abs(Z) > WILDEST * self.clip)
+        return np.ascontiguousarray(np.where(wild, np.nan, np.clip(Z, -self.clip, self.clip)))
 
     def state(self) -> Arrays:
         """Return its arrays by name."""

@@ -172,7 +172,7 @@ strength f8 p: what each told at the last look beside the best shadow, which is 
 idle i8 p: looks in a row in which it told no more than shadows
 course f8 n p: `strength` at the last looks
 course_row i8 n: rows learned then
-count i8 5: looks, rows before the next one, whether features were found, changes, rows between
+count i8 4: looks, rows before the next one, whether features were found, changes
 """)
 Relevance = namedtuple("Relevance", RELEVANCE.names)  # type: ignore[misc]
 

@@ -55,9 +55,8 @@ class TemporalStage(Stage):
         return out
 
     def _learn(self, scores, Y, weights, own, out):
-        scores, Y = np.ascontiguousarray(scores), np.ascontiguousarray(Y)
-        weights = np.ascontiguousarray(weights)
-        kernel.follow_temporal(scores, Y, weights, own, self.late, self.arrays, out)
+        given = (np.ascontiguousarray(part) for part in (scores, Y, weights))
+        kernel.follow_temporal(*given, own, self.late, self.arrays, out)
 
     def answer(self, rows, scores, ahead=0):
         """Return the scores of rows that follow the last learned one."""

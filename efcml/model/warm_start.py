@@ -2,27 +2,19 @@
 
 The rows that a learner holds for its fit are few, so nothing is decided about them for good. With
 every row all is made anew: scale, and a memory of the newest rows, which is a Gaussian process over
-the similarity that the cases have. What lasts is the evidence: what the memory and the frequencies
-got wrong at rows before these were held.
+the similarity that the cases have, trusted as far as it tells each of them by the others.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from efcml.kernels.cases import FAR
-from efcml.kernels.linalg import factor, solve
+from efcml.kernels.linalg import invert
 from efcml.model.scaler import Scaler
+from efcml.support.aliases import Floats
 from efcml.support.guard import one_blas_thread
 from efcml.support.statistics import label_means
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Floats
-
-    Held = Sequence[tuple[Floats, Floats]]
 
 FIRST = 8  # rows; what fewer have in common is mostly chance
 NEWEST = 200  # rows that are remembered; the work grows with the cube
@@ -30,84 +22,55 @@ WIDTH, NOISE = 0.5, 0.2  # how far a row reaches, and how much of its labels is 
 DOUBT = 2.0  # squared difference from the frequencies, summed over labels, that counts as none
 
 
-def recollect(held: Held, clip: float) -> Callable[[Floats], Floats]:
-    """Return what the memory of rows says of one row (p,), as a function: (K,).
-
-    It is a Gaussian process around an unknown level. A label has the level to which its rows point
-    by generalised least squares, so the weights of a label sum to 0.
-    """
-    rows, labels = (np.array(part) for part in zip(*held[-NEWEST:], strict=True))
-    known = ~np.isnan(rows)
-    means = (np.where(known, rows, 0.0) / np.maximum(known.sum(axis=0), 1)).sum(axis=0)
-    rows = np.where(known, rows, means)
-    scaler = Scaler.from_rows(rows, clip)
-
-    def place(rows: Floats) -> Floats:  # where distances are measured: scaled, nowhere far out
-        return np.clip(np.nan_to_num(scaler.transform(rows)), -FAR, FAR)
-
-    def alike(squares: Floats) -> Floats:
-        return np.exp(-0.5 / (WIDTH * max(rows.shape[1], 1)) * squares)
-
-    places = place(rows)
-    labels = np.where(np.isnan(labels), label_means(labels), labels)
-    lengths = (places**2).sum(axis=1)
-    squares = lengths[:, None] + lengths - 2.0 * places @ places.T
-    covariance = alike(np.maximum(squares, 0.0))
-    covariance.flat[:: len(rows) + 1] += NOISE
-    solution = solve(factor(covariance), np.column_stack([np.ones(len(rows)), labels]))
-    ones, rest = solution[:, :1], solution[:, 1:]
-    level = rest.sum(axis=0) / ones.sum()
-    weights = rest - ones * level
-
-    def answer(x: Floats) -> Floats:
-        away = place(np.where(np.isnan(x), means, x)[None])
-        return level + alike(((places - away) ** 2).sum(axis=1)) @ weights
-
-    return answer
-
-
 class WarmStart:
-    """How the rows that a learner holds answer, and how far they are trusted."""
+    """How held rows answer, and how far they are trusted.
 
-    def __init__(self, clip: float) -> None:
-        self.clip = clip
-        self.evidence: Floats = np.zeros(2)  # gained and moved; is replaced, never written to
-        self._made: tuple[Held, int, Callable[[Floats], Floats]] | None = None
+    The memory is a Gaussian process around an unknown level. A label has the level to which its
+    rows point by generalised least squares, so the weights of a label sum to 0.
 
-    @property
-    def share(self) -> float:
-        """Part of the answer that the memory has; the frequencies have the rest.
-
-        With it the errors so far would have been least, if there had been no doubt.
-        """
-        gained, moved = self.evidence
-        return float(np.clip(gained / (moved + DOUBT), 0.0, 1.0))
-
-    def _recollect(self, held: Held, x: Floats) -> Floats:
-        """Return what the memory says of a row; it is made anew if the rows are others."""
-        if self._made is None or self._made[0] is not held or self._made[1] != len(held):
-            self._made = held, len(held), recollect(held, self.clip)
-        return self._made[2](x)
+    ``share`` is the part of the answer that the memory has; the frequencies have the rest. With it
+    the errors would be least if each row were told by the others, if there were no doubt.
+    """
 
     @one_blas_thread()
-    def answer(self, held: Held, frequencies: Floats, X: Floats) -> Floats:
+    def __init__(self, held: Sequence[tuple[Floats, Floats]], clip: float) -> None:
+        self.share = 0.0
+        if len(held) < FIRST:
+            return
+        rows, labels = (np.array(part) for part in zip(*held[-NEWEST:], strict=True))
+        self.means = label_means(rows)
+        rows = np.where(np.isnan(rows), self.means, rows)
+        self.scaler = Scaler.from_rows(rows, clip)
+        self.places = self._place(rows)
+        known, usual = ~np.isnan(labels), label_means(labels)
+        labels = np.where(known, labels, usual)
+        inverse = invert(self._similarity(self.places) + NOISE * np.eye(len(rows)))
+        pull = inverse.sum(axis=0)
+        self.level = pull @ labels / pull.sum()
+        self.weights = inverse @ (labels - self.level)
+        told = labels - self.weights / (np.diag(inverse) - pull**2 / pull.sum())[:, None]
+        others = known.sum(axis=0) - 1.0
+        frequencies = usual + (usual - labels) / np.maximum(others, 1.0)  # of the other rows
+        moved = np.where(known, told - frequencies, 0.0)
+        gained = (moved * (labels - frequencies)).sum()
+        self.share = float(np.clip(gained / ((moved**2).sum() + DOUBT), 0.0, 1.0))
+
+    def _place(self, rows: Floats) -> Floats:
+        """Return where distances are measured: scaled, nowhere far out."""
+        return np.clip(np.nan_to_num(self.scaler.transform(rows)), -FAR, FAR)
+
+    def _similarity(self, places: Floats) -> Floats:
+        squares = (places**2).sum(axis=1)[:, None] + (self.places**2).sum(axis=1)
+        squares = np.maximum(squares - 2.0 * places @ self.places.T, 0.0)
+        return np.exp(-0.5 / (WIDTH * max(places.shape[1], 1)) * squares)
+
+    @one_blas_thread()
+    def answer(self, frequencies: Floats, X: Floats) -> Floats:
         """Return the scores of rows (n, K); row by row, so that the bits are those of each."""
         scores = np.tile(frequencies, (len(X), 1))
-        share = self.share
-        if len(held) >= FIRST and share > 0.0:
+        if self.share > 0.0:
             for score, x in zip(scores, X, strict=True):
-                score += share * (self._recollect(held, x) - frequencies)
+                place = self._place(np.where(np.isnan(x), self.means, x)[None])
+                said = self.level + self._similarity(place)[0] @ self.weights
+                score += self.share * (said - frequencies)
         return scores
-
-    def note(self, held: Held, frequencies: Floats, x: Floats, y: Floats) -> None:
-        """Take in what was wrong about a row that is about to be held."""
-        if len(held) >= FIRST:
-            moved = np.where(np.isnan(y), 0.0, self._recollect(held, x) - frequencies)
-            errors = np.nan_to_num(y - frequencies)
-            self.evidence = self.evidence + [moved @ errors, moved @ moved]
-
-    def copy(self) -> WarmStart:
-        """Return an independent one with the same evidence; the memory is made anew."""
-        other = WarmStart(self.clip)
-        other.evidence = self.evidence
-        return other

@@ -69,9 +69,9 @@ gaps-log-det-sign model/rulebase.py
 time-a-row-older kernels/temporal.py
     row = clock[ROWS] - 1 - (delay => row = clock[ROWS] - 2 - (delay
 old-labels-stay-sure kernels/temporal.py
-    fade * left * last[i, k] => fade * last[i, k]
+    stays * left * last[i, k] => stays * last[i, k]
 own-curve-held-weakly kernels/labels.py
-    SHARED_PRIOR if k == K else OWN_PRIOR => SHARED_PRIOR
+    fade_information(OWN_PRIOR => fade_information(SHARED_PRIOR
 last-value-not-kept kernels/watch.py
     previous[j] = x[j] => pass
 merged-rows-not-known model/reshape.py
