@@ -114,7 +114,8 @@ class RelevanceWatch(Stage):
 
     def note_rows(self, count):
         """Count learned rows."""
-        self.arrays.count[DUE] -= count
+        if self.looks:
+            self.arrays.count[DUE] -= count
 
     def begin(self, rows, Y, weights):
         """Look at a batch."""
