@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from efcml.kernels.cases import FAR
 from efcml.kernels.linalg import add_diagonal, invert
 from efcml.model.fit import FOLDS, STRENGTHS, Batch
 from efcml.model.stages import Stage
 from efcml.model.tables import RELEVANCE, Relevance
-from efcml.support.statistics import label_means
+from efcml.support.statistics import label_means, similarity
 
 LEAST_ROWS = 200  # fewer tell too little of single features: all count, until there are as many
 MOST_ROWS = 1000  # the newest are enough
@@ -30,7 +31,7 @@ MISTAKES = 0.02  # share of the features that are found, by mistake
 SPARED = 0.05  # of the features: to leave out fewer changes much by chance, and nothing on average
 BINS = 8  # of equal numbers of rows
 CASE_ROWS = 600  # the newest are enough to tell whether cases help
-WIDTH, NOISE, FAR = 0.25, 1.0, 3.0  # as cases have them
+WIDTH, NOISE = 0.25, 1.0  # as cases have them
 WORTH = 0.012  # of the loss, that each step of leaving features out must save
 LOST = 0.2  # of the loss: what the likely features cost if something is missing
 GAIN = 0.05  # of the loss, that other features must save to begin anew with them
@@ -270,9 +271,6 @@ def loss_of(Z, E):
     errors = E - held
     losses = (errors**2).sum(axis=(1, 2))
     errors, Z = errors[np.argmin(losses), -CASE_ROWS:], np.clip(Z[-CASE_ROWS:], -FAR, FAR)
-    squares = (Z * Z).sum(axis=1)
-    squares = np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0)
-    K = np.exp(-0.5 / (WIDTH * Z.shape[1]) * squares)
-    A = invert(add_diagonal(K, np.full(len(Z), NOISE)))
+    A = invert(add_diagonal(similarity(Z, Z, WIDTH), NOISE))
     left = (((A @ errors) / np.diag(A)[:, None]) ** 2).sum()
     return np.log(max(losses.min(), TINY)) + np.log(max(left, TINY))
