@@ -151,31 +151,21 @@ class RelevanceWatch(Stage):
         axes, likely = told > line, told > -np.log(UNLIKELY)
         a.idle[:] = np.where(likely, 0, a.idle + 1)
         E = np.nan_to_num(Y - label_means(Y, weights))
-        if a.count[FOUND] and not young:
-            axes = self._judge(axes, likely, Z, E)
+        found = a.count[FOUND]
+        if found and not young:  # others join if that pays, and what is idle leaves
+            more, new = axes | (a.axes & likely), (axes & ~a.axes).any()
+            pays = new and loss_of(Z[:, more], E) < loss_of(Z[:, a.axes], E) - GAIN
+            axes = more if pays else a.axes & (a.idle < GONE)
         if axes.sum() > (1.0 - SPARED) * len(axes):
             axes, likely = np.ones_like(axes), np.ones_like(axes)
-        if not axes.any() or (a.count[FOUND] and np.array_equal(axes, a.axes)):
+        if not axes.any() or (found and np.array_equal(axes, a.axes)):
             return
-        again = a.count[FOUND] and young
-        if not again or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
+        if not (found and young) or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
             self._settle(axes, likely, Z, E)
-
-    def _judge(self, axes, likely, Z, E):
-        """Return the features that rules are to be formed over from now on."""
-        a = self.arrays
-        axes = axes | (a.axes & likely)
-        new = (axes & ~a.axes).any()
-        pays = new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN
-        return axes if pays else a.axes & (a.idle < GONE)
 
     def _settle(self, axes, likely, Z, E):
         """Let rules be formed over some features, and find what planes and cases use."""
-        a, everything = self.arrays, np.ones(len(axes), np.bool_)
-        tried = [everything]
-        for used in (likely | axes, axes):
-            if used.sum() < tried[-1].sum():
-                tried.append(used)
+        a, tried = self.arrays, (np.ones_like(axes), likely | axes, axes)
         losses = [loss_of(Z[:, used], E) + i * WORTH for i, used in enumerate(tried)]
         if losses[-1] > losses[0] + LOST:
             return
