@@ -37,7 +37,7 @@ LOST = 0.2  # of the loss: what the likely features cost if something is missing
 GAIN = 0.05  # of the loss, that other features must save to begin anew with them
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
-RARELY = 5  # times as many where all features count
+LATER, RARELY = 1.5, 5  # times as many where nothing has changed; where all features count
 COURSE = 100  # looks that are remembered
 LOOKS, DUE, FOUND, CHANGES = range(4)  # entries of `count`
 TINY = 1e-9
@@ -77,7 +77,7 @@ class RelevanceWatch(Stage):
         if not isinstance(given, str):
             flags = np.array(given[:n_features]) != 0
             a.axes[: len(flags)] = a.strength[: len(flags)] = flags
-        self._wait()
+        self._wait(1)
 
     @property
     def looks(self):
@@ -107,10 +107,10 @@ class RelevanceWatch(Stage):
         last = np.arange(max(0, looks - COURSE), looks) % COURSE
         return self.arrays.course_row[last], self.arrays.course[last]
 
-    def _wait(self):
+    def _wait(self, times):
         """Set when the next look is due: late where all features count, and none can join."""
         rows = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        times = RARELY if self.arrays.axes.all() else 1
+        times = RARELY if self.arrays.axes.all() else times
         self.arrays.count[DUE] = times * rows if self.arrays.count[FOUND] else LOOK
 
     def note_rows(self, count):
@@ -130,7 +130,7 @@ class RelevanceWatch(Stage):
     def look(self, rows, Y, weights, rows_seen):
         """Look at the last rows; return whether other features count from now on."""
         before = self.features
-        self._wait()
+        self._wait(LATER)
         self._choose(rows, Y, weights, rows_seen)
         return not all(map(np.array_equal, before, self.features))
 
@@ -172,7 +172,7 @@ class RelevanceWatch(Stage):
         a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
         a.count[FOUND] = True
         a.count[CHANGES] += 1
-        self._wait()
+        self._wait(1)
 
 
 # What features tell
@@ -196,14 +196,15 @@ def screen(Z, U, shares, rng):
     n, p = Z.shape
     ranks = rankdata(Z, axis=0)
     place = np.minimum(np.floor((ranks - 0.5) / n * BINS), BINS - 1)
+    bins = (place[:, :, None] == np.arange(BINS)).reshape(n, -1).astype(float)
+    scale = n / np.maximum(bins.sum(axis=0), 1.0)[:, None]
     Z = ranks - ranks.mean(axis=0)
     Z /= np.where(np.ptp(Z, axis=0) > 0.0, Z.std(axis=0), np.inf)
     found, draws = [], int(np.clip(-(-SHADOWS // p), *DRAWS))
     for order in (np.arange(n), *(rng.permutation(n) for _ in range(draws))):
-        F, alone, binned = Z[order], (Z[order].T @ U) ** 2, 0.0
-        for b in range(BINS):
-            there = (place[order] == b).astype(float)
-            binned += (there.T @ U) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+        F, back = Z[order], U[np.argsort(order)]  # as good as shuffled features
+        alone = (Z.T @ back) ** 2
+        binned = ((bins.T @ back) ** 2 * scale).reshape(p, BINS, -1).sum(axis=1)
         variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
         variance = np.where(variance > 1e-6, variance, np.inf)
         np.fill_diagonal(variance, np.inf)
