@@ -11,6 +11,7 @@ from efcml.model.relevance import Features
 from efcml.model.stages import Stage
 from efcml.model.tables import CASES, Cases
 from efcml.support.guard import one_blas_thread
+from efcml.support.statistics import similarity
 
 WIDTH, NOISE = 0.25, 1.0  # how far a case reaches; how much of an error is taken for chance
 RECENT = 25  # cases of the last rows; there is next to nothing left of older ones
@@ -46,9 +47,7 @@ class CaseStage(Stage):
     def similarity(self, X, Z=None):
         """Return k(x, z) of rows and cases."""
         Z = self.arrays.rows[: self.n_cases] if Z is None else Z
-        X = np.clip(self.features.take(X), -FAR, FAR)
-        squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * X @ Z.T
-        return np.exp(-0.5 / (X.shape[1] * self.width) * np.maximum(squares, 0.0))
+        return similarity(np.clip(self.features.take(X), -FAR, FAR), Z, self.width)
 
     def begin(self, rows, scores, Y, weights):
         """Remember evenly spread rows and learn the errors of all; each fifth row is held out."""

@@ -19,7 +19,6 @@ REGIONS_PAY = 0.03  # less error than one plane for all rows: then the finer rul
 SORTED = 3.0  # times the variance by chance that label means of contiguous folds may have
 RESIDUAL, MOST_STEPS = 1e-8, 5000  # of the proximal gradient
 WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
-LEAST_PSI = 1e-12  # activation of which nothing is left in a score
 
 
 class Prior(NamedTuple):
@@ -45,8 +44,9 @@ class Batch(NamedTuple):
     @classmethod
     def of(cls, X, Y, weights):
         """Extend rows, find the groups and add up all rows."""
-        _, group = np.unique(~np.isnan(Y), axis=1, return_inverse=True)
-        batch = cls(np.column_stack([X, np.ones(len(X))]), Y, weights, group.reshape(-1))
+        patterns = [known.tobytes() for known in ~np.isnan(Y.T)]  # quicker than columns
+        _, group = np.unique(patterns, return_inverse=True)
+        batch = cls(np.column_stack([X, np.ones(len(X))]), Y, weights, group)
         return batch._replace(total=batch.sums(weights))
 
     def sums(self, weights):
@@ -241,7 +241,6 @@ def held_out_scores(rules, X, Y, psi, fires, prior):
         batch = Batch.of(X[rest], Y[rest], psi[rest].sum(axis=1))
         W_0 = batch.base(prior.shared)
         for i in range(psi.shape[1]):
-            near = out[fires[out, i] > LEAST_PSI]
             W = batch.solve(*batch.sums(psi[rest, i]), rules.Delta[i, SLOW], W_0)
-            scores[near] += fires[near, i, None] * (R[near] @ W.T)
+            scores[out] += fires[out, i, None] * (R[out] @ W.T)
     return scores

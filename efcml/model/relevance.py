@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from efcml.kernels.cases import FAR
 from efcml.kernels.linalg import add_diagonal, invert
 from efcml.model.fit import FOLDS, STRENGTHS, Batch
 from efcml.model.stages import Stage
 from efcml.model.tables import RELEVANCE, Relevance
-from efcml.support.statistics import label_means
+from efcml.support.statistics import label_means, similarity
 
 LEAST_ROWS = 200  # fewer tell too little of single features: all count, until there are as many
 MOST_ROWS = 1000  # the newest are enough
@@ -30,13 +31,13 @@ MISTAKES = 0.02  # share of the features that are found, by mistake
 SPARED = 0.05  # of the features: to leave out fewer changes much by chance, and nothing on average
 BINS = 8  # of equal numbers of rows
 CASE_ROWS = 600  # the newest are enough to tell whether cases help
-WIDTH, NOISE, FAR = 0.25, 1.0, 3.0  # as cases have them
+WIDTH, NOISE = 0.25, 1.0  # as cases have them
 WORTH = 0.012  # of the loss, that each step of leaving features out must save
 LOST = 0.2  # of the loss: what the likely features cost if something is missing
 GAIN = 0.05  # of the loss, that other features must save to begin anew with them
 GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
 LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
-RARELY = 5  # times as many where all features count
+LATER, RARELY = 1.5, 5  # times as many where nothing has changed; where all features count
 COURSE = 100  # looks that are remembered
 LOOKS, DUE, FOUND, CHANGES = range(4)  # entries of `count`
 TINY = 1e-9
@@ -76,7 +77,7 @@ class RelevanceWatch(Stage):
         if not isinstance(given, str):
             flags = np.array(given[:n_features]) != 0
             a.axes[: len(flags)] = a.strength[: len(flags)] = flags
-        self._wait()
+        self._wait(1)
 
     @property
     def looks(self):
@@ -106,10 +107,10 @@ class RelevanceWatch(Stage):
         last = np.arange(max(0, looks - COURSE), looks) % COURSE
         return self.arrays.course_row[last], self.arrays.course[last]
 
-    def _wait(self):
+    def _wait(self, times):
         """Set when the next look is due: late where all features count, and none can join."""
         rows = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        times = RARELY if self.arrays.axes.all() else 1
+        times = RARELY if self.arrays.axes.all() else times
         self.arrays.count[DUE] = times * rows if self.arrays.count[FOUND] else LOOK
 
     def note_rows(self, count):
@@ -130,7 +131,7 @@ class RelevanceWatch(Stage):
     def look(self, rows, Y, weights, rows_seen):
         """Look at the last rows; return whether other features count from now on."""
         before = self.features
-        self._wait()
+        self._wait(LATER)
         self._choose(rows, Y, weights, rows_seen)
         return not all(map(np.array_equal, before, self.features))
 
@@ -151,38 +152,28 @@ class RelevanceWatch(Stage):
         axes, likely = told > line, told > -np.log(UNLIKELY)
         a.idle[:] = np.where(likely, 0, a.idle + 1)
         E = np.nan_to_num(Y - label_means(Y, weights))
-        if a.count[FOUND] and not young:
-            axes = self._judge(axes, likely, Z, E)
+        found = a.count[FOUND]
+        if found and not young:  # others join if that pays, and what is idle leaves
+            more, new = axes | (a.axes & likely), (axes & ~a.axes).any()
+            pays = new and loss_of(Z[:, more], E) < loss_of(Z[:, a.axes], E) - GAIN
+            axes = more if pays else a.axes & (a.idle < GONE)
         if axes.sum() > (1.0 - SPARED) * len(axes):
             axes, likely = np.ones_like(axes), np.ones_like(axes)
-        if not axes.any() or (a.count[FOUND] and np.array_equal(axes, a.axes)):
+        if not axes.any() or (found and np.array_equal(axes, a.axes)):
             return
-        again = a.count[FOUND] and young
-        if not again or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
+        if not (found and young) or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
             self._settle(axes, likely, Z, E)
-
-    def _judge(self, axes, likely, Z, E):
-        """Return the features that rules are to be formed over from now on."""
-        a = self.arrays
-        axes = axes | (a.axes & likely)
-        new = (axes & ~a.axes).any()
-        pays = new and loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E) - GAIN
-        return axes if pays else a.axes & (a.idle < GONE)
 
     def _settle(self, axes, likely, Z, E):
         """Let rules be formed over some features, and find what planes and cases use."""
-        a, everything = self.arrays, np.ones(len(axes), np.bool_)
-        tried = [everything]
-        for used in (likely | axes, axes):
-            if used.sum() < tried[-1].sum():
-                tried.append(used)
+        a, tried = self.arrays, (np.ones_like(axes), likely | axes, axes)
         losses = [loss_of(Z[:, used], E) + i * WORTH for i, used in enumerate(tried)]
         if losses[-1] > losses[0] + LOST:
             return
         a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
         a.count[FOUND] = True
         a.count[CHANGES] += 1
-        self._wait()
+        self._wait(1)
 
 
 # What features tell
@@ -206,14 +197,15 @@ def screen(Z, U, shares, rng):
     n, p = Z.shape
     ranks = rankdata(Z, axis=0)
     place = np.minimum(np.floor((ranks - 0.5) / n * BINS), BINS - 1)
+    bins = (place[:, :, None] == np.arange(BINS)).reshape(n, -1).astype(float)
+    scale = n / np.maximum(bins.sum(axis=0), 1.0)[:, None]
     Z = ranks - ranks.mean(axis=0)
     Z /= np.where(np.ptp(Z, axis=0) > 0.0, Z.std(axis=0), np.inf)
     found, draws = [], int(np.clip(-(-SHADOWS // p), *DRAWS))
     for order in (np.arange(n), *(rng.permutation(n) for _ in range(draws))):
-        F, alone, binned = Z[order], (Z[order].T @ U) ** 2, 0.0
-        for b in range(BINS):
-            there = (place[order] == b).astype(float)
-            binned += (there.T @ U) ** 2 * (n / np.maximum(there.sum(axis=0), 1.0))[:, None]
+        F, back = Z[order], U[np.argsort(order)]  # as good as shuffled features
+        alone = (Z.T @ back) ** 2
+        binned = ((bins.T @ back) ** 2 * scale).reshape(p, BINS, -1).sum(axis=1)
         variance = (Z * Z).T @ (F * F) / n - (Z.T @ F / n) ** 2
         variance = np.where(variance > 1e-6, variance, np.inf)
         np.fill_diagonal(variance, np.inf)
@@ -271,9 +263,6 @@ def loss_of(Z, E):
     errors = E - held
     losses = (errors**2).sum(axis=(1, 2))
     errors, Z = errors[np.argmin(losses), -CASE_ROWS:], np.clip(Z[-CASE_ROWS:], -FAR, FAR)
-    squares = (Z * Z).sum(axis=1)
-    squares = np.maximum(squares[:, None] + squares - 2.0 * Z @ Z.T, 0.0)
-    K = np.exp(-0.5 / (WIDTH * Z.shape[1]) * squares)
-    A = invert(add_diagonal(K, np.full(len(Z), NOISE)))
+    A = invert(add_diagonal(similarity(Z, Z, WIDTH), NOISE))
     left = (((A @ errors) / np.diag(A)[:, None]) ** 2).sum()
     return np.log(max(losses.min(), TINY)) + np.log(max(left, TINY))

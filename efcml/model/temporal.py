@@ -45,7 +45,7 @@ class TemporalStage(Stage):
         arrays, known = self.arrays, ~np.isnan(Y)
         arrays.ones[:], arrays.seen[:] = weights @ np.where(known, Y, 0.0), weights @ known
         new, out = slice(-MOST_ROWS, None), scores.copy()
-        self._learn(scores[new], Y[new], weights[new], True, out[new])
+        out[new] = self._learn(scores[new], Y[new], weights[new], own=True)
         rows = max(arrays.tally[WEIGHT], 1e-300)
         arrays.evidence[:] *= min(1.0, PROOF / rows)
         for sums in (arrays.sums, arrays.tally):
@@ -54,9 +54,10 @@ class TemporalStage(Stage):
         arrays.past_row[:] = arrays.clock[:] = 0
         return out
 
-    def _learn(self, scores, Y, weights, own, out):
-        given = (np.ascontiguousarray(part) for part in (scores, Y, weights))
+    def _learn(self, scores, Y, weights, *, own):
+        given, out = map(np.ascontiguousarray, (scores, Y, weights)), np.empty(scores.shape)
         kernel.follow_temporal(*given, own, self.late, self.arrays, out)
+        return out
 
     def answer(self, rows, scores, ahead=0):
         """Return the scores of rows that follow the last learned one."""
@@ -66,9 +67,7 @@ class TemporalStage(Stage):
 
     def follow(self, rows, scores, Y, weights, kept):
         """Answer every row, then learn it."""
-        out = np.empty_like(scores)
-        self._learn(scores, Y, weights, False, out)
-        return out
+        return self._learn(scores, Y, weights, own=False)
 
     def pass_rows(self, count):
         """Let rows of the stream go by of which nothing is learned."""

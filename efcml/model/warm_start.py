@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from efcml.kernels.cases import FAR
-from efcml.kernels.linalg import invert
+from efcml.kernels.linalg import add_diagonal, invert
 from efcml.model.scaler import Scaler
 from efcml.support.aliases import Floats
 from efcml.support.guard import one_blas_thread
-from efcml.support.statistics import label_means
+from efcml.support.statistics import label_means, similarity
 
 FIRST = 8  # rows; what fewer have in common is mostly chance
 NEWEST = 200  # rows that are remembered; the work grows with the cube
@@ -44,7 +44,8 @@ class WarmStart:
         self.places = self._place(rows)
         known, usual = ~np.isnan(labels), label_means(labels)
         labels = np.where(known, labels, usual)
-        inverse = invert(self._similarity(self.places) + NOISE * np.eye(len(rows)))
+        alike = similarity(self.places, self.places, WIDTH)
+        inverse = invert(add_diagonal(alike, NOISE))
         pull = inverse.sum(axis=0)
         self.level = pull @ labels / pull.sum()
         self.weights = inverse @ (labels - self.level)
@@ -59,11 +60,6 @@ class WarmStart:
         """Return where distances are measured: scaled, nowhere far out."""
         return np.clip(np.nan_to_num(self.scaler.transform(rows)), -FAR, FAR)
 
-    def _similarity(self, places: Floats) -> Floats:
-        squares = (places**2).sum(axis=1)[:, None] + (self.places**2).sum(axis=1)
-        squares = np.maximum(squares - 2.0 * places @ self.places.T, 0.0)
-        return np.exp(-0.5 / (WIDTH * max(places.shape[1], 1)) * squares)
-
     @one_blas_thread()
     def answer(self, frequencies: Floats, X: Floats) -> Floats:
         """Return the scores of rows (n, K); row by row, so that the bits are those of each."""
@@ -71,6 +67,6 @@ class WarmStart:
         if self.share > 0.0:
             for score, x in zip(scores, X, strict=True):
                 place = self._place(np.where(np.isnan(x), self.means, x)[None])
-                said = self.level + self._similarity(place)[0] @ self.weights
+                said = self.level + similarity(place, self.places, WIDTH)[0] @ self.weights
                 score += self.share * (said - frequencies)
         return scores

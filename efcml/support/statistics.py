@@ -27,6 +27,13 @@ def label_means(Y: Floats, amounts: Floats | None = None) -> Floats:
     return amounts @ np.where(known, Y, 0.0) / np.where(total > 0.0, total, 1.0)
 
 
+def similarity(X: Floats, Z: Floats, width: float) -> Floats:
+    """Return ``exp(-|x - z|^2 / (2 width p))`` of all pairs of rows (n, m)."""
+    squares = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1) - 2.0 * X @ Z.T
+    alike: Floats = np.exp(-0.5 / (max(X.shape[1], 1) * width) * np.maximum(squares, 0.0))
+    return alike
+
+
 def squash(score: Floats) -> Floats:
     """Map scores into [0, 1], rising: straight in the middle, hyperbolic at the ends.
 
