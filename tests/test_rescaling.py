@@ -267,18 +267,18 @@ def test_how_far_a_change_may_go(a, b):
 
 
 def test_what_begins_anew_goes_on_counting(rng):
-    """Of rules only the counts go on, of cases the trust in them; the last rows move along."""
+    """Of rules only the counts go on, of cases the trust in them."""
     X, Y = random_rows(rng, 400, 3, 2)
     learner = Learner(Params(**STREAM, relevance="off"), 3, 2).fit(X[:300], Y[:300])
     learner.learn(X[300:], Y[300:])
     old, cases, rows = learner.rules, learner.stage(CaseStage), learner.latest[0]
     uids, share, seen = old.uid.tolist(), cases.share, learner.rows_seen
-    events = learner.begin_anew(lambda rows: 0.5 * rows + 1.0)
+    rows = 0.5 * rows + 1.0, *learner.latest[1:]
+    events = learner.begin_anew(*rows)
     assert learner.rows_seen == seen and learner.stage(CaseStage).share == share
     assert events[: len(uids)] == [("drop", uid) for uid in uids]
     assert [uid for _, uid in events[len(uids) :]] == learner.rules.uid.tolist()
     assert min(learner.rules.uid) > max(uids)
-    assert_array_equal(learner.latest[0], 0.5 * rows + 1.0)
     fresh = RuleBase(learner.params, 3, 2)
-    fresh.begin(learner.latest[0], None, *learner.latest[1:])
+    fresh.begin(rows[0], None, *rows[1:])
     assert_array_equal(learner.rules.W, fresh.W)

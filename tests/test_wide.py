@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from efcml import EFCMLClassifier, OneVsRestEFC, Study, datasets, load, prequential, save
 from efcml.model.projection import Projection, directions
+from efcml.model.trace import Trace
 
 P, K, N = 400, 6, 260
 
@@ -55,7 +56,7 @@ def test_sparse_dense_any_split_copies_and_files_give_the_same_bits(texts, tmp_p
         one = {} if weights is None else {"sample_weight": weights[t : t + 1]}
         rows = csr_array(X[t : t + 1]) if t % 3 else X[t : t + 1]
         parts.partial_fit(rows, Y[t : t + 1], **one)
-        if i in (20, 80):
+        if i in (20, 80, 125):
             save(parts, tmp_path / "model.npz")
             parts = load(tmp_path / "model.npz")
     assert states_of(whole) == states_of(parts)
@@ -63,6 +64,28 @@ def test_sparse_dense_any_split_copies_and_files_give_the_same_bits(texts, tmp_p
     answers = [clf.predict_proba(rows) for clf in (whole, parts) for rows in (X, csr_array(X))]
     for answer in answers[1:]:
         assert_array_equal(answer, answers[0])
+
+
+def test_directions_are_renewed(texts):
+    """As many rows later, rules and cases are those of a model that learns these rows alone."""
+    X, Y, weights = csr_array(texts[0]), texts[1], np.linspace(0.5, 2.0, N)
+    clf = EFCMLClassifier().fit(X[:120], Y[:120], weights[:120])
+    trace, learner = Trace.for_rows(120, K), clf.learner_
+    learner.learn(X[120:240], Y[120:240], trace, weights[120:240])
+    alone = EFCMLClassifier().fit(X[:240], Y[:240], weights[:240]).learner_
+    assert learner.until == learner.rows_seen == 240
+    assert_array_equal(learner.projection.basis, alone.projection.basis)
+    assert 391 in learner.projection.columns  # which was always 0 in the first rows
+    for one, names in enumerate((("center", "joint", "W", "G"), ("rows", "weights", "covariance"))):
+        for name in names:
+            arrays = (getattr(each.stages[one].arrays, name) for each in (learner, alone))
+            assert_array_equal(*arrays)
+    uids = learner.rules.uid.tolist()
+    assert trace.events[-len(uids) :] == [(119, "birth", uid) for uid in uids]
+    assert trace.rules[-1] == learner.n_rules == alone.n_rules
+    for known in (Y[240:], np.full((20, K), np.nan)):  # rows without labels do not count
+        clf.partial_fit(X[240:], known, sample_weight=weights[240:])
+    assert learner.until == 240 - 20
 
 
 @pytest.mark.uncompiled

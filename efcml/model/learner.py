@@ -11,7 +11,6 @@ Rules come first; each stage sees of a row only what the stages before answered 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -53,7 +52,8 @@ class Learner(Guarded):
         self.layered = layered  # whether errors teach of the labels
         self.projection: Projection | None = None  # if features are many, once there is one
         self.bounded = False  # whether the rules leave out what grows with pairs of labels
-        self.recent: list[Any] = []  # then: the last rows as they came, with labels, in parts
+        self.recent: list[Any] = []  # then: the last rows as they came, labels, weights, in parts
+        self.window = self.until = wide.WINDOW  # then: how many, and rows until it is renewed
         self.scaler: Any = None
         self.watch: ScaleWatch | None = None  # if the scale follows, once there is one
         self.stages: list[Any] = []
@@ -134,8 +134,12 @@ class Learner(Guarded):
     def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
         if len(self._latest) > 1:  # rows that came later; the list is replaced, never written to
-            self._latest = [tuple(part[-wide.RECENT :] for part in wide.join(self._latest))]
+            self._latest = [wide.last(self._latest, wide.RECENT)]
         return self._latest[0]
+
+    @latest.setter
+    def latest(self, rows: tuple[Floats, Floats, Floats]) -> None:
+        self._latest = [tuple(part[-wide.RECENT :].copy() for part in rows)]
 
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
@@ -181,14 +185,11 @@ class Learner(Guarded):
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
         if self.directions and not (self.params.projection == "auto" and wide.is_dense(X)):
+            if self.params.projection == "auto":
+                wide.tell_once(self.n_features, self.directions)
+            self.window = max(self.window, len(Y))
             self._project(X, Y, weights)
-        X = self.inside(X)
-        self.scaler = Scaler.from_rows(X, self.params.clip, Y)
-        self._watch_relevance()
-        rows = self.scaler.transform(X)
-        if self.params.scaling == "follow":
-            self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
-        whole = rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
+        rows, whole = self._rescale(X, Y, weights)
         self.relevance.begin(rows, Y, weights)
         self.stages = self._make_stages()
         scores = None
@@ -197,18 +198,27 @@ class Learner(Guarded):
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self._latest = [tuple(part[-wide.RECENT :].copy() for part in (rows, Y, weights))]
         self._warn_of_divergence()
 
     def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
         """Find the directions onto which all rows are projected from now on."""
-        if self.params.projection == "auto":
-            wide.tell_once(self.n_features, self.directions)
         given = self.params.relevance
         flags = given if isinstance(given, tuple) else None
-        self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
+        d, least = (self.width, self.width) if self.fitted else (self.directions, 1)
+        self.projection = Projection.from_rows(X, Y, weights, d, flags, least)
         self.bounded = self.n_labels > wide.MANY_LABELS
-        self.recent = wide.keep([], wide.as_sparse(X), Y)
+        self.recent, self.until = [(wide.as_sparse(X), Y, weights)], len(Y)
+
+    def _rescale(self, X: Any, Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Scale rows by what these show; return them, and with missing features filled."""
+        X = self.inside(X)
+        self.scaler = Scaler.from_rows(X, self.params.clip, Y)
+        self._watch_relevance()
+        rows = self.scaler.transform(X)
+        if self.params.scaling == "follow":
+            self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
+        self.latest = rows, Y, weights
+        return rows, rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
 
     def inside(self, X: Any) -> Floats:
         """Return rows, dense or sparse, as the stages see them, but for the scale."""
@@ -258,11 +268,19 @@ class Learner(Guarded):
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
+        trace = Trace.for_rows(len(Y), self.n_labels) if trace is None else trace
         if self.projection is not None:
-            X = wide.as_sparse(X)
-            self.recent = wide.keep(self.recent, X, Y)
+            X, known = wide.as_sparse(X), np.flatnonzero(~np.isnan(Y).all(axis=1))
+            last = int([*known[self.until - 1 :][:1] + 1, len(Y)][0])
+            if last < len(Y):  # directions are renewed in between
+                for block in (slice(0, last), slice(last, None)):
+                    part = trace.part(block)
+                    self._learn_block(X[block], Y[block], part, weights[block])
+                    trace.take_events(part, block.start)
+                return
+            self.recent = wide.keep(self.recent, self.window, X, Y, weights)
+            self.until -= len(known)
         X = self.inside(X)
-        trace = Trace.for_rows(len(X), self.n_labels) if trace is None else trace
         if trace.rows is not None:
             trace.rows = self.inside(trace.rows)
         X, Y, weights = (a if a.flags.carray else np.array(a, order="C") for a in (X, Y, weights))
@@ -287,6 +305,19 @@ class Learner(Guarded):
                 self._learn_held(part)
             trace.take_events(part, first)
             first = last
+        if self.until == 0:
+            trace.events += [(len(Y) - 1, kind, uid) for kind, uid in self._renew()]
+            trace.rules[-1] = self.n_rules
+
+    @one_blas_thread()
+    def _renew(self) -> list[tuple[str, int]]:
+        """Find directions anew, and let rules and cases begin anew; return what became of rules."""
+        X, Y, weights = wide.last(self.recent, self.window)
+        self._project(X, Y, weights)
+        _, whole = self._rescale(X, Y, weights)
+        waited, self.waiting = self.waiting, 0
+        self.pass_rows(waited)
+        return self.begin_anew(whole, Y, weights)
 
     def _learn_held(self, trace: Trace) -> None:
         """Decide about the scale and learn the rows that were held for that."""
@@ -319,7 +350,7 @@ class Learner(Guarded):
             trace.rules[part] = self.rules.n_rules_by_row
             trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
             last_rows = rows[part], Y[part].copy(), weights[part].copy()
-            self._latest = wide.keep(self._latest, *last_rows)
+            self._latest = wide.keep(self._latest, wide.RECENT, *last_rows)
             self.relevance.note_rows((known < last).sum())
             known = known[known >= last]
             if self.relevance.due == 0:
@@ -335,23 +366,17 @@ class Learner(Guarded):
         """
         rows, Y, weights = self.latest
         changed = self.relevance.look(rows, Y, weights, self.rows_seen)
-        return self.begin_anew() if changed else []
+        return self.begin_anew(self.fill(rows), Y, weights) if changed else []
 
-    def begin_anew(self, move: Callable[[Floats], Floats] | None = None) -> list[tuple[str, int]]:
-        """Let rules and cases begin anew from the last rows; return what became of rules.
-
-        ``move`` puts these rows into the scale of now.
-        """
-        rows, Y, weights = self.latest
-        whole, old, scores = self.fill(rows), self.rules, None
-        if move is not None:
-            whole, self._latest = move(whole), [(move(rows), Y, weights)]
+    def begin_anew(self, rows: Floats, Y: Floats, weights: Floats) -> list[tuple[str, int]]:
+        """Let rules and cases begin anew from scaled rows; return what became of rules."""
+        old, scores = self.rules, None
         self.stages[0] = self._make_stages()[0]
         for stage in self.stages:
             if isinstance(stage, CaseStage):
                 stage.restart(self.relevance.features)
             if isinstance(stage, RuleBase | CaseStage):
-                scores = stage.begin(whole, scores, Y, weights)
+                scores = stage.begin(rows, scores, Y, weights)
         self.rules.follow_on(old)
         dropped = [("drop", uid) for uid in old.uid.tolist()]
         return dropped + [("birth", uid) for uid in self.rules.uid.tolist()]
@@ -462,8 +487,8 @@ class Learner(Guarded):
         """Take in labels that appear late; every row so far counts as not having them."""
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
-        self.recent = [(x, np.pad(Y, ((0, 0), (0, count)))) for x, Y in self.recent]
-        self._latest = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in self._latest]
+        for parts in (self.recent, self._latest):
+            parts[:] = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in parts]
         for part in (*self.stages, self.labels, self.watch):
             if part is not None:
                 part.add_labels(count)
@@ -499,8 +524,8 @@ class Learner(Guarded):
             parts["projection"] = self.projection._asdict()
         rows = self.recent if self.fitted else wide.as_blocks(self.held)
         kind: Any = csr_array if self.directions else np.zeros
-        none = kind((0, self.n_features)), np.zeros((0, self.n_labels))
-        parts["rows"] = wide.pack_rows(*wide.join([none, *rows]))
+        none = kind((0, self.n_features)), np.zeros((0, self.n_labels)), np.zeros(0)
+        parts["rows"] = wide.pack_rows(*wide.last([none, *rows], self.window))
         return facts, nest(**parts) | {"latest": np.column_stack(self.latest)}
 
     @classmethod
@@ -523,12 +548,13 @@ class Learner(Guarded):
             learner.rules.allocate(len(arrays["rules/uid"]), 1 + params.follows)
             learner.labels = LabelLayer(K, params.decision) if learner.layered else None
             learner.watch = ScaleWatch(width, K) if params.scaling == "follow" else None
-        rows, labels = wide.unpack_rows(pick(arrays, "rows"), p, K, sparse=bool(learner.directions))
+        packed, sparse = pick(arrays, "rows"), bool(learner.directions)
+        rows, labels, weights = wide.unpack_rows(packed, p, K, sparse=sparse)
         if not fitted:
-            one = slice if learner.directions else (lambda t, _: t)
+            one = slice if sparse else (lambda t, _: t)
             learner.held = [(rows[one(t, t + 1)], y) for t, y in enumerate(labels)]
         elif learner.projection is not None:
-            learner.recent = [(rows, labels)]
+            learner.recent = [(rows, labels, weights)]
         latest = np.zeros((len(arrays["latest"]), width + K + 1))
         fitting({"latest": arrays["latest"]}, {"latest": latest})
         seen, known, weights = np.split(arrays["latest"], [width, width + K], axis=1)

@@ -21,6 +21,7 @@ T = TypeVar("T")
 # What is saved of a learner beside its arrays; matrices of more labels would not fit into memory.
 FACTS: dict[str, Any] = {"n_features": range(1, 2**31), "n_labels": range(1, 2**20)}
 FACTS |= {"layered": bool, "waiting": WHOLE, "warned": bool, "bounded": bool}
+FACTS |= dict.fromkeys(("window", "until"), range(1, 2**53))
 # Where features or labels may be missing, where a prior may hold to nothing that is shared, and
 # stages of one's own.
 GAPS = ("rows/", "latest", "watch/labels", "watch/rows", "rules/prior", "stage")

@@ -1,13 +1,16 @@
 """Thousands of features: a projection onto some directions stands in front of all stages.
 
-The directions come from the initial rows, and stay. Those of labels span ``X'(Y - mean)``, as far
-as there is room; the principal directions of what is left come besides: labels to come, and drifts,
-need more than the labels of the initial rows show. Columns are divided by their deviation, rare
-ones less far: of n values that are not 0, as much counts as ``n / (n + RARE)``.
+Directions of labels span ``X'(Y - mean)``, as far as there is room; the principal directions of
+what is left come besides: labels to come, and drifts, need more than the labels of these rows show.
+Columns are divided by their deviation, rare ones less far: of n values that are not 0, as much
+counts as ``n / (n + RARE)``.
 
 A projected row is ``x Q``: sparse rows are never made dense. A plane v over projected rows is the
-plane ``Q v`` over features. Features that the initial rows do not have, or of which they have one
-value alone, have no line in Q and add nothing; missing values count as the mean.
+plane ``Q v`` over features. Features that these rows do not have, or of which they have one value
+alone, have no line in Q and add nothing; missing values count as the mean.
+
+Directions come from the initial rows, and are renewed when as many rows have come again, or
+`WINDOW`: a few hundred rows tell little of thousands of features. Rules and cases begin anew then.
 """
 
 from __future__ import annotations
@@ -29,11 +32,12 @@ MANY = 300  # features; "auto" projects more: birds, with 260, loses 4 to 8 poin
 MANY_DENSE = 600  # likewise, where most values are not 0: relevance leaves the useless ones out
 LEAST, MOST, PRINCIPAL = 64, 160, 32  # directions of "auto", and how many are principal, at least
 RARE = 10.0  # values that are not 0
-FARTHEST = 10.0  # times the largest magnitude of the initial rows; values beyond are cut there
+FARTHEST = 10.0  # times the largest magnitude of these rows; values beyond are cut there
 ROUNDS, SPARE = 5, 8  # of the randomised search for principal directions
 TINY = 1e-9
 MANY_LABELS = 150  # beyond, rules over projected rows leave out what grows with pairs of labels
 RECENT = 500  # rows that are kept, for readers
+WINDOW = 2000  # rows in which directions are found anew, unless there were more initial rows
 
 
 def directions(given: Any, p: int, K: int) -> int:
@@ -66,19 +70,22 @@ def as_sparse(X: Any) -> csr_array:
 
 
 def as_blocks(held: Iterable[Any]) -> list[Any]:
-    """Return single rows, dense or sparse, and their labels as `join` takes them."""
-    return [(x.reshape(1, -1), y[None]) for x, y in held]
+    """Return single rows, dense or sparse, their labels and weights 1 as `join` takes them."""
+    return [(x.reshape(1, -1), y[None], np.ones(1)) for x, y in held]
 
 
-def keep(parts: list[Any], rows: Any, Y: Floats, *beside: Floats) -> list[Any]:
+def keep(parts: list[Any], most: int, rows: Any, Y: Floats, *beside: Floats) -> list[Any]:
     """Return the last rows with a known label and what is beside them, with some more, in parts."""
     part, known = (rows, Y, *beside), ~np.isnan(Y).all(axis=1)
     if not known.all():
         part = tuple(array[known] for array in part)
     parts = [*parts, part] if known.any() else parts
-    if len(parts) * len(Y) <= RECENT:
-        return parts
-    return [tuple(array[-RECENT:] for array in join(parts))]
+    return parts if len(parts) * len(Y) <= most else [last(parts, most)]
+
+
+def last(parts: Iterable[Any], most: int) -> tuple[Any, ...]:
+    """Return the last rows and what is beside them."""
+    return tuple(array[-most:] for array in join(parts))
 
 
 def join(parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -89,29 +96,30 @@ def join(parts: Iterable[Any]) -> tuple[Any, ...]:
     )
 
 
-def pack_rows(rows: Any, labels: Floats) -> Arrays:
-    """Return rows, dense or sparse, and labels as arrays."""
+def pack_rows(rows: Any, labels: Floats, weights: Floats) -> Arrays:
+    """Return rows, dense or sparse, labels and weights as arrays."""
+    beside = {"labels": labels, "weights": weights}
     if not is_sparse(rows):
-        return {"data": rows, "labels": labels}
+        return beside | {"data": rows}
     indices, ends = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-    return {"data": rows.data, "indices": indices, "ends": ends, "labels": labels}
+    return beside | {"data": rows.data, "indices": indices, "ends": ends}
 
 
-def unpack_rows(packed: Arrays, p: int, K: int, *, sparse: bool) -> tuple[Any, Floats]:
-    """Return rows and labels that `pack_rows` was given, or refuse what these cannot be."""
-    data, labels = packed["data"], packed["labels"]
-    like: Arrays = {"data": np.zeros((len(labels), p)), "labels": np.zeros((len(labels), K))}
+def unpack_rows(packed: Arrays, p: int, K: int, *, sparse: bool) -> tuple[Any, Floats, Floats]:
+    """Return what `pack_rows` was given, or refuse what these cannot be."""
+    data, labels, weights = packed["data"], packed["labels"], packed["weights"]
+    n = len(labels)
+    like = pack_rows((csr_array if sparse else np.zeros)((n, p)), np.zeros((n, K)), np.zeros(n))
     if sparse:
-        like |= pack_rows(csr_array((len(labels), p)), like["labels"])
         like["data"], like["indices"] = np.zeros(len(data)), np.zeros(len(data), np.int64)
     fitting(packed, like)
     check_all(~np.isinf(data), "rows hold infinity")
     if not sparse:
-        return data, labels
+        return data, labels, weights
     indices, ends = packed["indices"], packed["ends"]
     good = ends[0] == 0 and ends[-1] == len(data) and (np.diff(ends) >= 0).all()
     check_all(good and (indices < p).all(), "sparse rows end where they cannot")
-    return csr_array((data, indices, ends), (len(labels), p)), labels
+    return csr_array((data, indices, ends), (n, p)), labels, weights
 
 
 class Projection(NamedTuple):
@@ -125,9 +133,18 @@ class Projection(NamedTuple):
 
     @classmethod
     def from_rows(
-        cls, X: Any, Y: Floats, weights: Floats, d: int, flags: Sequence[int] | None = None
+        cls,
+        X: Any,
+        Y: Floats,
+        weights: Floats,
+        d: int,
+        flags: Sequence[int] | None = None,
+        least: int = 1,
     ) -> Self:
-        """Find directions in initial rows; features whose flag is 0 are left out."""
+        """Find up to d directions in rows; features whose flag is 0 are left out.
+
+        Where these rows have fewer directions than ``least``, others are 0.
+        """
         A: Any = as_sparse(X)
         n, p = X.shape
         gaps = np.isnan(A.data)
@@ -154,6 +171,7 @@ class Projection(NamedTuple):
         found, told = find_directions(A, mean[columns] * scale, E, d)
         chance = (scale * deviation[columns]) ** 2 * (E * E).sum() + TINY
         basis = found * (scale * varies[columns] / np.maximum(reach[columns], TINY))[:, None]
+        basis = np.pad(basis, ((0, 0), (0, max(0, least - basis.shape[1]))))
         basis = np.ascontiguousarray(basis)  # else every product would copy it
         return cls(columns, basis, usual[columns], FARTHEST * reach[columns], told / chance)
 
@@ -213,4 +231,4 @@ def find_directions(A: csr_array, mean: Floats, E: Floats, d: int) -> tuple[Floa
         P = np.linalg.qr(P - found @ (found.T @ P))[0]
         P = cross(A @ P - mean @ P)
     found = np.hstack([found, leading(P - found @ (found.T @ P), left)])
-    return found if found.shape[1] else np.zeros((len(mean), 1)), (C * C).sum(axis=1)
+    return found, (C * C).sum(axis=1)

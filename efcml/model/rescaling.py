@@ -160,7 +160,10 @@ def decide_scale(learner):
         learner.scaler = new
         if reading == MOVED or unknown.any():
             a, b = (a, b) if reading == MOVED else (1.0, 0.0)
-            events = learner.begin_anew(lambda rows: np.where(unknown, 0.0, a * rows + b))
+            rows, Y, weights = learner.latest
+            whole, rows = (np.where(unknown, 0.0, a * x + b) for x in (learner.fill(rows), rows))
+            learner.latest = rows, Y, weights
+            events = learner.begin_anew(whole, Y, weights)
     watch.settle(due, reading)
     return *held, events
 
