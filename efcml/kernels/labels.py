@@ -50,7 +50,7 @@ def step_curve(information, gradient, S, curve):
     for i in range(3):
         for j in range(3):
             S[i, j] = information[i, j]
-    solve_in_place(0, S, gradient)
+    solve_in_place(S, gradient)
     for i in range(3):
         curve[i] += gradient[i]
 

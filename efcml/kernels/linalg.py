@@ -76,19 +76,19 @@ def squared_distance(x, center, precision, e):
 
 
 @kernel
-def solve_in_place(first, S, c):
-    """Solve ``S x = c`` for the unknowns from ``first`` on, by Cholesky, in place of both."""
+def solve_in_place(S, c):
+    """Solve ``S x = c`` by Cholesky, in place of both."""
     n = c.shape[0]
-    for j in range(first, n):
+    for j in range(n):
         for i in range(j, n):
-            for k in range(first, j):
+            for k in range(j):
                 S[i, j] -= S[i, k] * S[j, k]
             S[i, j] = np.sqrt(max(S[j, j], TINY)) if i == j else S[i, j] / S[j, j]
-    for i in range(first, n):
-        for k in range(first, i):
+    for i in range(n):
+        for k in range(i):
             c[i] -= S[i, k] * c[k]
         c[i] /= S[i, i]
-    for i in range(n - 1, first - 1, -1):
+    for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             c[i] -= S[k, i] * c[k]
         c[i] /= S[i, i]

@@ -96,15 +96,16 @@ def read_temporal(temporal):
     trust_held, time_held = TRUST_HELD * spread + TINY, TIME_HELD * error + TINY
     S, c = np.zeros((TARGET, TARGET)), np.zeros(TARGET)
     for first in range(2):  # the second time only if c_0 is at a limit; the others make the best
-        for i in range(TARGET):
+        for i in range(first, TARGET):
             for j in range(i + 1):
-                S[i, j] = sums[i, j]
+                S[i, j] = sums[i, j] if j >= first else 0.0
             S[i, i] += trust_held if i == 0 else time_held
-            if i >= first:
-                c[i] = sums[TARGET, i] - (c[0] * sums[i, 0] if first == 1 else 0.0)
+            c[i] = sums[TARGET, i] - (c[0] * sums[i, 0] if first == 1 else 0.0)
         if first == 0:
             c[0] += trust_held
-        solve_in_place(first, S, c)
+        else:
+            S[0, 0] = 1.0
+        solve_in_place(S, c)
         if 0.0 <= c[0] <= 1.0:
             break
         c[0] = clipped(c[0])
