@@ -139,8 +139,8 @@ class Parameters:
 
     scaling: str = choice(default="follow", allowed=("follow", "frozen"), paper="frozen")
     """What happens when the stream leaves the scale of the initial rows. "follow" changes the scale
-    of features that have moved, and what was learned with it; "frozen" never does (the paper), and
-    clips. Take it to compare, or if the units of the initial rows are to stay."""
+    of features that have moved; rules stay or begin anew, as the labels say. "frozen" changes
+    nothing (the paper), and clips. Take it to compare, or to keep the units of the initial rows."""
 
     warmup_rows: int = whole(default=200, least=1)
     """Rows that ``partial_fit`` holds before it fits, when ``fit`` was not called. Lower it to have
