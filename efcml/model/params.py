@@ -129,7 +129,7 @@ class Parameters:
     others do not learn. Or an update of one's own."""
 
     activation_floor: float = number(default=1e-4, least=0.0, below=1.0, paper=0.0)
-    """Rules that fire less than this do not learn from a sample. Raise it for speed; 0 lets all of
+    """Rules that fire less than this do not learn from a row. Raise it for speed; 0 lets all of
     them learn, and take a proximal step, with every row (the paper)."""
 
     # A rule that holds a value further off than the limit is all rounding.

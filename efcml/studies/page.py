@@ -48,7 +48,7 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
     number = found.attrs["comparisons"]
     many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
     what = (
-        f"Differences are to {found.attrs['to']}, in points, paired by sample; 95 % intervals over"
+        f"Differences are to {found.attrs['to']}, in points, paired by row; 95 % intervals over"
         f" {over}, {many}."
     )
     shown, hardly = [], []

@@ -174,7 +174,7 @@ class Study:
         measures: Names = USUAL,
         comparisons: int | None = None,
     ) -> pd.DataFrame:
-        """Return a model minus another, paired by sample, with intervals; a line per data set.
+        """Return a model minus another, paired by row, with intervals; a line per data set.
 
         Measures have three columns each: the difference, and the ends of the 95 % interval,
         corrected (Bonferroni) for the number of comparisons. "scores" has the largest change of any
@@ -316,7 +316,7 @@ class Study:
     def notes(self, measures: Names = USUAL) -> list[str]:
         """Return sentences on what the differences mean, and on what a reader should know."""
         measures, found, several = listed(measures), self._found(measures), len(self.orders) > 1
-        over = "samples and orders" if several else "samples, of one order only"
+        over = "rows and orders" if several else "rows, of one order only"
         sentences = [] if found is None else page.about_differences(found, measures, over)
         for data, model in product(self.data, self.models):
             told = [self.cache.facts(self.runs[data, model, o])["warnings"] for o in self.orders]
