@@ -530,7 +530,7 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(8)}
     study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), orders=1).run()
     told = study.notes("pa")
-    assert told[0].endswith("samples, of one order only, corrected for 9 comparisons.")
+    assert told[0].endswith("rows, of one order only, corrected for 9 comparisons.")
     assert told[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
     assert told[1].count("below it") == 6 and "; 2 more. All other" in told[1]
     assert told[2] == "On data, low changed no score by more than 0.001, and no decision."
