@@ -34,7 +34,7 @@ def test_predict_is_the_sign_of_the_decision(fitted):
     assert labels.dtype.kind == "i"
     assert_array_equal(labels, decision >= 0.0)
     assert 0 < labels.sum() < labels.size
-    half = new(warmup_rows=50).partial_fit(X[:8], np.tile([[1.0], [0.0]], (4, 1)))
+    half = new(warmup_rows=50).partial_fit(X[[0] * 8], np.tile([[1.0], [0.0]], (4, 1)))
     assert (half.decision_function(X) == 0.0).all()
     assert (half.predict(X) == 1).all()
 
