@@ -173,7 +173,11 @@ class Moa(BaseEstimator):
         return model
 
     def __deepcopy__(self, memo):
-        return self  # Java objects cannot be copied; a study with one order has no need
+        other = type(self)(self.kind)
+        vars(other).update(vars(self))
+        if hasattr(self, "models_"):  # Python cannot copy them
+            other.models_ = [model.copy() for model in self.models_]
+        return other
 
     def _instances(self, X):
         """Yield two instances of every row: without the label and with it."""
