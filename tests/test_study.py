@@ -1,5 +1,6 @@
 """Studies: runs, folders that go on, tables, paired differences, words, pictures, refusals."""
 
+import gc
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -501,6 +503,18 @@ def test_comments_and_docstrings_are_not_the_method():
     )
     assert code(b"def f(): return 1") != code(b"def f(): return 2")
     assert code(b"if a:\n    'text'\n    b()") == code(b"if a:\n    'text'\n    b()")
+
+
+def test_threads_may_read_the_method_at_the_same_time():
+    source, usual = b"x = [1, (2, 3)]\n" * 500, gc.get_threshold()
+    gc.callbacks.append(switch := lambda *_: time.sleep(0.0))
+    gc.set_threshold(50)
+    try:  # in Python 3.11 parsing fails if another thread parses in between
+        with ThreadPoolExecutor(2) as pool:
+            assert len({*pool.map(provenance.code_alone, [source] * 4)}) == 1
+    finally:
+        gc.set_threshold(*usual)
+        gc.callbacks.remove(switch)
 
 
 # -- words and pictures ---------------------------------------------------------------------

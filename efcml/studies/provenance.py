@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import sys
+import threading
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,7 @@ from efcml.support.masks import is_sparse
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 METHOD = ("_jit.py", "seams.py", "kernels", "model")
 MODELS = (*METHOD, "active", "estimators", "rivals")  # what answers may depend on
+PARSING = threading.Lock()  # Python 3.11 counts the depth of trees over all threads
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -52,7 +54,8 @@ def sources(rooms: tuple[str, ...]) -> str:
 
 def code_alone(source: bytes) -> str:
     """Return a source without comments and docstrings."""
-    tree = ast.parse(source)
+    with PARSING:
+        tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
             first = node.body[0]
