@@ -114,6 +114,6 @@ notebooks: $(NIGHTLY_STAMP)  ## execute the notebooks again, in place
 	$(PY) docs/tools/run_notebooks.py
 
 clean:  ## remove caches and results, keep .venv
-	rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	rm -rf .coverage htmlcov build dist demo docs/_build docs/made
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -print | xargs rm -rf

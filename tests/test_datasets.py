@@ -93,7 +93,7 @@ def test_folders_are_searched_in_order(nowhere, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert catalog.cache_folder() == Path("~/.cache/efcml").expanduser()
     with monkeypatch.context() as patch:  # as on a Mac, with a folder of earlier versions
-        patch.setattr("pooch.os_cache", lambda name: nowhere / "Caches" / name)
+        patch.setattr(catalog, "user_cache_path", lambda name: nowhere / "Caches" / name)
         patch.setenv("HOME", str(nowhere))
         (nowhere / ".cache/efcml").mkdir(parents=True)
         found = catalog.searched_folders()[1:3]

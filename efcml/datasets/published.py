@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+import warnings
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
+from platformdirs import user_cache_path
 
 from efcml.support.aliases import Floats
 from efcml.support.progress import is_watched
@@ -125,9 +127,7 @@ def find_name(name: str) -> str:
 
 def cache_folder() -> Path:
     """Return the folder in the user's cache where fetched data sets are kept."""
-    import pooch
-
-    return Path(pooch.os_cache("efcml"))
+    return user_cache_path("efcml")
 
 
 def searched_folders() -> list[Path]:
@@ -161,7 +161,8 @@ def fetch(name: str) -> Path:
     if not record.remote:
         raise ValueError(f"{known} cannot be fetched: {record.how_to_get}")
     base = (os.environ.get("EFCML_MULAN") or MULAN).rstrip("/")
-    import pooch
+    with warnings.catch_warnings(action="ignore"):  # tqdm's, of a notebook without widgets
+        import pooch
 
     pooch.get_logger().setLevel("ERROR")
     registry = {file: f"sha256:{digest}" for file, digest in record.files.items()}

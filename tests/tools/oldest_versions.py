@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-UNTESTED = ("peers", "bench", "docs", "nightly")  # for benchmarks, pages and the whole of the tests
+UNTESTED = ("peers", "docs", "nightly")  # for comparisons, pages and the whole of the tests
 
 
 def oldest_pins(project):
