@@ -76,7 +76,7 @@ test-jit: $(COMPILED)  ## tests of the compiled code, in two processes
 	$(PYTEST) -q -n 2 -m "not long"
 
 test-nojit: $(STAMP)  ## kernels, model and their slow twin without compilation, with their branches
-	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -m "uncompiled and not slow and not long" tests \
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -n 2 -m "uncompiled and not slow and not long" tests \
 		--cov --cov-branch --cov-report= --cov-fail-under=$(COVERAGE)
 
 test-boundscheck: $(STAMP)  ## the same, compiled with checked indices

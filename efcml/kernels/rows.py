@@ -237,7 +237,6 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
             facts[winner].last_won = clock[ROWS]
             distances[winner] = squared_distance(z, center[winner], marginal[winner], e)
             normalise(distances, n_rules, facts, s.bandwidth, s.density, psi)
-
         hear(y, known, psi, heights, n_rules if with_planes else 0, level, echo, by_label)
         fade, diverged = 0.0, -1
         for i in range(n_rules if with_planes and (s.learns_at_birth or not resumed) else 0):
