@@ -31,10 +31,12 @@ from efcml import (
     Study,
     __version__,
     datasets,
+    plots,
     prequential,
     register,
 )
 from efcml.studies import Variant, intervals, provenance, runs, workers
+from efcml.studies.page import panels
 from efcml.studies.provenance import digest
 from efcml.studies.workers import RunsInterrupted
 
@@ -518,6 +520,13 @@ def test_threads_may_read_the_method_at_the_same_time():
 
 
 # -- words and pictures ---------------------------------------------------------------------
+
+
+def test_many_models_have_room_for_their_legend(tmp_path):
+    figure = plots.new_figure()
+    for ax in panels(["first", "second"], figure, 1, 30):
+        plots.draw_trends({f"model {i}": np.full(9, i) for i in range(30)}, ax=ax, ylabel="PA")
+    plots.save_figure(figure, tmp_path / "many")  # matplotlib warns where a panel has no height
 
 
 def test_words_of_a_study(study):

@@ -27,6 +27,7 @@ MOST_NAMED = 6  # differences in a sentence
 SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
 PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
+ENTRY = 0.22  # inches of a line of the legend, which is beside each panel
 
 
 # -- sentences ------------------------------------------------------------------------------
@@ -75,10 +76,13 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
 # -- pictures and files -----------------------------------------------------------------------
 
 
-def panels(names: Sequence[str], figure: Any, across: int) -> Any:
-    """Return an array of Axes with these names above them, so many beside each other."""
-    down = -(-len(names) // across)
-    figure.set_size_inches(max(across * PANEL[0], WIDTH), down * PANEL[1])
+def panels(names: Sequence[str], figure: Any, across: int, lines: int) -> Any:
+    """Return an array of Axes with these names above them, so many beside each other.
+
+    There is room for a legend of so many lines.
+    """
+    down, height = -(-len(names) // across), max(PANEL[1], 0.9 + ENTRY * lines)
+    figure.set_size_inches(max(across * PANEL[0], WIDTH), down * height)
     found = figure.subplots(down, across, squeeze=False).ravel()
     for name, ax in zip(names, found, strict=False):
         ax.set_title(name.replace("$", r"\$"), fontsize="medium", loc="left")

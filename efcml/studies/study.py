@@ -277,7 +277,7 @@ class Study:
             return self._draw(measure, one, window, ax or own_axes())
         figure = own_axes().figure  # which a notebook shows
         figure.clear()
-        axes = page.panels(self.data, figure, 2)
+        axes = page.panels(self.data, figure, 2, len(self.models))
         for one, ax in zip(self.data, axes, strict=True):
             self._draw(measure, one, window, ax)
         return axes
@@ -352,7 +352,8 @@ class Study:
         drawn: dict[str, tuple[Any, str]] = {}
         for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
             figure = plots.new_figure()
-            for data, ax in zip(self.data, page.panels(self.data, figure, 1), strict=True):
+            axes = page.panels(self.data, figure, 1, len(self.models))
+            for data, ax in zip(self.data, axes, strict=True):
                 self._draw(name, data, None, ax)
             drawn[name] = figure, f"Along the stream: {page.title(name)}"
         if found is not None:
