@@ -1,4 +1,4 @@
-"""Whether scaled rows still look as scaled rows should.
+"""Scaled rows, and whether they still look as scaled rows should.
 
 Per feature, exponentially weighted means of the scaled value, of its square and of its squared step
 from row to row, and how much of late did not fit the scale. Small steps tell that rows follow each
@@ -23,6 +23,19 @@ WANDERS = 6.0  # deviations of the mean of slow rows that are nothing new: nor w
 MOST_WANDERING = 0.95
 PAUSE = 100  # rows between two doubts, at least
 STIRRING = 1e-14  # scaled value of a feature at rest that is more than rounding
+
+
+@driver
+def scale_rows(X, mean, scale, spread, ignored, clip, wildest):
+    """Return scaled rows, within ``clip``; NaN where a value is missing, or is told to be wild."""
+    Z = np.zeros(X.shape)
+    for t in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if not ignored[j]:
+                z = (X[t, j] - mean[j]) / scale[j]
+                wild = spread[j] and abs(z) > wildest
+                Z[t, j] = np.nan if wild or np.isnan(z) else min(clip, max(-clip, z))
+    return Z
 
 
 @driver

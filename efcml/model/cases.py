@@ -77,7 +77,7 @@ class CaseStage(Stage):
         rows = self.features.take(rows)
         steering = self.width, self.noise, self.fade, self.held, self.towards, self.hears
         while row < len(rows):
-            row = follow_cases(rows, scores, Y, weights, kept, row, arrays, steering, out)
+            row = follow_cases(rows, scores, Y, weights, kept, row, tuple(arrays), steering, out)
             if arrays.count[CHANGES] >= REFRESH:
                 size = self.n_cases
                 Z = arrays.rows[:size]

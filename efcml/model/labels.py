@@ -119,7 +119,7 @@ class LabelLayer(Stage):
             for t, given in enumerate(zip(scores, Y, weights, kept, strict=True)):
                 decided[t] = self._decide_by_thresholds(*given)
         while row < len(Y):
-            first, row = row, kernel.follow_labels(scores, Y, weights, kept, row, a, chances)
+            first, row = row, kernel.follow_labels(scores, Y, weights, kept, row, tuple(a), chances)
             if self.decision == "subset":
                 part = scores[first:row]  # the form stays the same until it is derived anew
                 decided[first:row] = self._likeliest_sets(part, part, np.full(part.shape, True))
@@ -135,7 +135,7 @@ class LabelLayer(Stage):
         known = unknown if known is None else known
         is_open, chances = np.isnan(known), np.empty(scores.shape)
         given, sharpness = self.condition(scores, known)
-        kernel.follow_labels(given, unknown, none, none, 0, self.arrays, chances)
+        kernel.follow_labels(given, unknown, none, none, 0, tuple(self.arrays), chances)
         sharp = 1.0 / (1.0 + ((1.0 - chances) / chances) ** sharpness)  # so many times the logit
         chances = np.where(sharpness > 1.0, sharp, chances)
         if self.decision == "subset":

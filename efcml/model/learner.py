@@ -31,11 +31,11 @@ from efcml.model.rescaling import ScaleWatch, decide_scale
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
-from efcml.model.trace import Trace, learn_in_blocks
+from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.support.aliases import Arrays, Facts, Floats, State
 from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread
-from efcml.support.masks import densify
+from efcml.support.masks import densify, known_rows, writeable
 from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
 
@@ -268,9 +268,9 @@ class Learner(Guarded):
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
-        trace = Trace.for_rows(len(Y), self.n_labels) if trace is None else trace
+        trace = UNHEARD if trace is None else trace
         if self.projection is not None:
-            X, known = wide.as_sparse(X), np.flatnonzero(~np.isnan(Y).all(axis=1))
+            X, known = wide.as_sparse(X), known_rows(Y)
             last = int([*known[self.until - 1 :][:1] + 1, len(Y)][0])
             if last < len(Y):  # directions are renewed in between
                 for block in (slice(0, last), slice(last, None)):
@@ -278,12 +278,12 @@ class Learner(Guarded):
                     self._learn_block(X[block], Y[block], part, weights[block])
                     trace.take_events(part, block.start)
                 return
-            self.recent = wide.keep(self.recent, self.window, X, Y, weights)
+            self.recent = wide.keep(self.recent, self.window, known, X, Y, weights)
             self.until -= len(known)
         X = self.inside(X)
         if trace.rows is not None:
             trace.rows = self.inside(trace.rows)
-        X, Y, weights = (a if a.flags.carray else np.array(a, order="C") for a in (X, Y, weights))
+        X, Y, weights = writeable(X), writeable(Y), writeable(weights)
         first = 0
         while first < len(X):
             rest, last, decides, doubt = slice(first, None), len(X), False, False
@@ -295,19 +295,19 @@ class Learner(Guarded):
             block, rows = slice(first, last), rows[: last - first]
             part = trace.part(block)
             if doubt:
-                seen = rows if part.rows is None else self.scaler.transform(part.rows)
-                part.take_answer(self.answer_scores(self.score_scaled(seen, ahead=part.ahead)))
-                part.rules[:] = self.n_rules
+                if part.heard:
+                    seen = rows if part.rows is None else self.scaler.transform(part.rows)
+                    part.take_answer(self.answer_scores(self.score_scaled(seen, ahead=part.ahead)))
+                    part.rules[:] = self.n_rules
                 self.waiting += len(rows)
             else:
                 self._learn_scaled(rows, Y[block], part, weights[block])
             if doubt and decides:
-                self._learn_held(part)
+                part.note(len(rows) - 1, self._learn_held(), self.n_rules)
             trace.take_events(part, first)
             first = last
         if self.until == 0:
-            trace.events += [(len(Y) - 1, kind, uid) for kind, uid in self._renew()]
-            trace.rules[-1] = self.n_rules
+            trace.note(len(Y) - 1, self._renew(), self.n_rules)
 
     @one_blas_thread()
     def _renew(self) -> list[tuple[str, int]]:
@@ -319,43 +319,42 @@ class Learner(Guarded):
         self.pass_rows(waited)
         return self.begin_anew(whole, Y, weights)
 
-    def _learn_held(self, trace: Trace) -> None:
-        """Decide about the scale and learn the rows that were held for that."""
+    def _learn_held(self) -> list[tuple[str, int]]:
+        """Decide about the scale and learn the rows that were held; return what became of rules."""
         X, Y, weights, events = decide_scale(self)
         waited, self.waiting = self.waiting, 0
         self.pass_rows(waited - len(X))  # the others between them have no labels
         part = Trace.for_rows(len(X), self.n_labels)
         self._learn_scaled(self.scaler.transform(X), Y, part, weights)
-        events += [(kind, uid) for _, kind, uid in part.events]
-        trace.events += [(len(trace.rules) - 1, kind, uid) for kind, uid in events]
-        trace.rules[-1] = self.n_rules
+        return events + [(kind, uid) for _, kind, uid in part.events]
 
     def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
         """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
-        gaps, first = np.isnan(rows).any(axis=1), 0
-        cuts = np.flatnonzero(gaps | (trace.rows is not None))  # others are answered in between
-        known = np.flatnonzero(~np.isnan(Y).all(axis=1))
+        first, others = 0, trace.rows  # others are answered in between
+        gaps: Any = np.isnan(rows).any(axis=1)
         while first < len(rows):
-            look = known[self.relevance.due - 1 :][:1] + 1  # after that row
-            last = int(min([*cuts[cuts > first][:1], *look, len(rows)]))
+            last = first + 1
+            if last < len(rows) and others is None:
+                last += int(np.append(gaps[last:], True).argmax())
+            known = known_rows(Y[first:last])
+            if len(known) >= self.relevance.due:  # then comes a look
+                known = known[: self.relevance.due]
+                last = first + int(known[-1]) + 1
             part = slice(first, last)
-            if trace.rows is not None:
-                seen = self.scaler.transform(trace.rows[part])
+            if others is not None:
+                seen = self.scaler.transform(others[part])
                 shown = self.answer_scores(self.score_scaled(seen, ahead=trace.ahead))
                 trace.take_answer(shown, part)
-            filled = self.fill(rows[part]) if len(cuts) else rows[part]
+            filled = self.fill(rows[part]) if gaps[first] else rows[part]
             answer = self._follow(filled, Y[part], weights[part])
-            if trace.rows is None:
+            if others is None:
                 trace.take_answer(answer, part)
-            trace.rules[part] = self.rules.n_rules_by_row
-            trace.events += [(first + row, kind, uid) for row, kind, uid in self.rules.events]
+            trace.take_rules(first, self.rules.n_rules_by_row, self.rules.events)
             last_rows = rows[part], Y[part].copy(), weights[part].copy()
-            self._latest = wide.keep(self._latest, wide.RECENT, *last_rows)
-            self.relevance.note_rows((known < last).sum())
-            known = known[known >= last]
+            self._latest = wide.keep(self._latest, wide.RECENT, known, *last_rows)
+            self.relevance.note_rows(len(known))
             if self.relevance.due == 0:
-                trace.events += [(last - 1, kind, uid) for kind, uid in self._look()]
-                trace.rules[last - 1] = self.n_rules
+                trace.note(last - 1, self._look(), self.n_rules)
             first = last
 
     @one_blas_thread()

@@ -74,13 +74,14 @@ def as_blocks(held: Iterable[Any]) -> list[Any]:
     return [(x.reshape(1, -1), y[None], np.ones(1)) for x, y in held]
 
 
-def keep(parts: list[Any], most: int, rows: Any, Y: Floats, *beside: Floats) -> list[Any]:
-    """Return the last rows with a known label and what is beside them, with some more, in parts."""
-    part, known = (rows, Y, *beside), ~np.isnan(Y).all(axis=1)
-    if not known.all():
+def keep(parts: list[Any], most: int, known: Ints, *part: Any) -> list[Any]:
+    """Return the last rows and what is beside them, with some more, in parts; of one, the known."""
+    if len(known) == 0:
+        return parts
+    if len(known) < len(part[-1]):
         part = tuple(array[known] for array in part)
-    parts = [*parts, part] if known.any() else parts
-    return parts if len(parts) * len(Y) <= most else [last(parts, most)]
+    parts = [*parts, part]
+    return parts if len(parts) * len(known) <= most else [last(parts, most)]
 
 
 def last(parts: Iterable[Any], most: int) -> tuple[Any, ...]:

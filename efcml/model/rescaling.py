@@ -68,7 +68,7 @@ class ScaleWatch(Stage):
 
     def watch(self, X, scaled, Y, weights, clip):
         """Take in rows; return how many, and whether doubt begins or enough rows are held."""
-        return kernel.watch_rows(X, scaled, Y, weights, clip, self.arrays)
+        return kernel.watch_rows(X, scaled, Y, weights, clip, tuple(self.arrays))
 
     @property
     def held(self):

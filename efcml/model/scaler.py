@@ -11,7 +11,9 @@ from typing import Self
 
 import numpy as np
 
+from efcml.kernels.watch import scale_rows
 from efcml.support.aliases import Arrays, Bools, Floats, Ints
+from efcml.support.masks import writeable
 from efcml.support.statistics import label_means
 
 TRIMMED = 0.1  # share of the rows at either end, one at least, that may be wild
@@ -64,10 +66,8 @@ class Scaler:
 
     def transform(self, X: Floats) -> Floats:
         """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
-        with np.errstate(over="ignore"):  # an overflow is infinite, and wild
-            Z = np.where(self.ignored, 0.0, (X - self.mean) / self.scale)
-        wild = self.spread & (np.abs(Z) > WILDEST * self.clip)
-        return np.ascontiguousarray(np.where(wild, np.nan, np.clip(Z, -self.clip, self.clip)))
+        given = self.mean, self.scale, self.spread, self.ignored, self.clip, WILDEST * self.clip
+        return scale_rows(writeable(X), *given)
 
     def state(self) -> Arrays:
         """Return its arrays by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -28,24 +28,43 @@ class Trace:
     ahead: int = 0  # how many rows `rows` come after those that are learned
     delay: int = 0  # how many rows lie between the answers and the labels that are learned
     seconds: float = 0.0  # spent in the model
+    heard: bool = True  # else nobody asks, and nothing is noted
 
     @classmethod
     def for_rows(cls, n: int, n_labels: int) -> Self:
         """Return an empty trace of n rows."""
-        scores, decisions, probabilities = np.full((3, n, n_labels), np.nan)
-        scores[:] = 0.0
-        return cls(scores, decisions, probabilities, np.zeros(n, dtype=np.int64))
+        answers = np.full((3, n, n_labels), np.nan)
+        answers[0] = 0.0
+        return cls(answers[0], answers[1], answers[2], np.zeros(n, dtype=np.int64))
 
     def part(self, block: slice) -> Trace:
         """Return the trace of a slice of the rows, over the same arrays and without events."""
+        if not self.heard:
+            return self
         rows = None if self.rows is None else self.rows[block]
         answers = self.scores[block], self.decisions[block], self.probabilities[block]
         return Trace(*answers, self.rules[block], rows=rows, ahead=self.ahead, delay=self.delay)
 
     def take_answer(self, answer: Answer, block: slice = slice(None)) -> None:
         """Note what is said of some rows."""
-        self.scores[block], self.decisions[block] = answer.scores, answer.decisions
-        self.probabilities[block] = answer.probabilities
+        if self.heard:
+            self.scores[block], self.decisions[block] = answer.scores, answer.decisions
+            self.probabilities[block] = answer.probabilities
+
+    def take_rules(self, first: int, n_rules: Ints, events: Events) -> None:
+        """Note how many rules there are after each row from ``first`` on, and what became of them.
+
+        Rows of events are counted from there.
+        """
+        if self.heard:
+            self.rules[first : first + len(n_rules)] = n_rules
+            self.events += [(first + row, kind, uid) for row, kind, uid in events]
+
+    def note(self, row: int, events: Iterable[tuple[str, int]], n_rules: int) -> None:
+        """Note what else became of rules after a row, and how many there are now."""
+        if self.heard:
+            self.rules[row] = n_rules
+            self.events += [(row, kind, uid) for kind, uid in events]
 
     def complete(self) -> tuple[Bools, Floats]:
         """Return decisions and probabilities; where there are none, those that scores imply."""
@@ -55,7 +74,12 @@ class Trace:
 
     def take_events(self, part: Trace, first: int) -> None:
         """Add events of a part that begins at row ``first``."""
-        self.events += [(first + row, kind, uid) for row, kind, uid in part.events]
+        if self.heard:
+            self.events += [(first + row, kind, uid) for row, kind, uid in part.events]
+
+
+UNHEARD = Trace.for_rows(0, 0)
+UNHEARD.heard = False
 
 
 def learn_in_blocks(

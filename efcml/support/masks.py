@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from efcml.support.aliases import Floats, Ints
+
 
 def fill_mask(values: Any) -> Any:
     """Return labels with NaN under the mask; anything else as it is.
@@ -44,3 +46,14 @@ def densify(labels: Any) -> Any:
     # pandas has `sparse` where all columns are; an empty table has it too, and nothing to change.
     sparse = hasattr(labels, "iloc") and hasattr(labels, "sparse") and 0 not in labels.shape
     return labels.sparse.to_dense() if sparse else labels
+
+
+def known_rows(Y: Floats) -> Ints:
+    """Return the numbers of the rows with a known label."""
+    known: Any = (~np.isnan(Y)).any(axis=1)
+    return known.nonzero()[0]
+
+
+def writeable(values: Floats) -> Floats:
+    """Return values as kernels take them; a copy, if they are in another order or read-only."""
+    return values if values.flags.carray else np.array(values, order="C")
