@@ -170,7 +170,7 @@ def wide(quick):
     halves |= {"not renewed, labels alone": LabelsAlone()}
     halves |= {"not renewed, principal alone": PrincipalAlone()}
     others = {"batch ridge": Variant(Ridge(), learn=False), "RLS, hashed": HashedPlane()}
-    dense = models | halves | others | {"not projected": EFCMLClassifier(projection=None)}
+    dense = models | others  # the default projects none of them
     others |= river_models() if find_spec("river") else {}
     if find_spec("capymoa"):
         others |= {"MOA, Bayes per label": Moa("bayes")}
