@@ -259,7 +259,7 @@ def explain_row(
     blended = by_rule.sum(axis=0)
     scores = np.stack([own, by_rule[0] / psi[0]])
     given = np.full(scores.shape, np.nan) if known is None else np.repeat(known, 2, axis=0)
-    answer, layer = learner.answer_scores(scores, None if known is None else given), learner.labels
+    answer, layer = learner.answer_scores(scores, given), learner.labels
     afterwards = find_addends(learner, blended + cases[0].sum(axis=0), own)
     if known is not None:
         afterwards[KNOWN] = answer.scores[0] - own
