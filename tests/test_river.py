@@ -260,9 +260,10 @@ def test_bad_parameters_and_a_missing_package_are_named(monkeypatch):
 
 def test_rules_and_explanations_use_the_names():
     model = RiverEFCML()
-    for read in (lambda: model.rules, lambda: model.explain_one({"a": 1.0})):
-        with pytest.raises(ValueError, match="nothing has been learned yet"):
-            read()
+    with pytest.raises(ValueError, match="nothing has been learned yet"):
+        model.rules  # noqa: B018
+    with pytest.raises(ValueError, match="there are no rules yet: they come when warmup_rows"):
+        model.explain_one({"a": 1.0})
     model = learned(WARM + 10)
     clf = EFCMLClassifier(**QUICK).partial_fit(*stream(WARM + 10))
     assert (model.rules.feature_names, model.rules.label_names) == (FEATURES, LABELS)

@@ -164,19 +164,15 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     def rules(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        self._refuse_new()
+        if not self._labels:
+            raise ValueError("nothing has been learned yet: call learn_one first.")
         return read_rules(self.learner, self.feature_names, self.label_names)
 
     @one_at_a_time
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`."""
         row = self._row(read_features(x))
-        self._refuse_new()
         return explain_row(self.learner, row, self.feature_names, self.label_names)
-
-    def _refuse_new(self) -> None:
-        if not self._labels:
-            raise ValueError("nothing has been learned yet: call learn_one first.")
 
 
 MUST_BE_FEATURE = (
