@@ -1,7 +1,6 @@
 """Pictures along a stream: measures, rules, who decided; and how good probabilities are."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ def draw_trends(
     band.
     """
     ax, bands = clear_frame(ax), False
-    for (name, curve), look in zip(curves.items(), cycle(LOOKS), strict=False):
+    for (name, curve), look in zip(curves.items(), LOOKS(), strict=False):
         rows, values = _read_curve(name, curve, first_row)
         known = np.flatnonzero(~np.isnan(values).any(axis=0))
         kept = known[::-1][:: max(len(known) // POINTS, 1)][::-1]
@@ -168,7 +167,7 @@ def draw_reliability(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Ax
     ax = clear_frame(ax, 5.4, 4.2, grid="both")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", zorder=1)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
-    for (name, curve), look in zip(curves.items(), cycle(LOOKS), strict=False):
+    for (name, curve), look in zip(curves.items(), LOOKS(), strict=False):
         table = np.asarray(curve, dtype=float)
         predicted, observed, counts = table[:, table[2] > 0]
         ends: Any = wilson(observed, counts)

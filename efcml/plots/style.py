@@ -9,6 +9,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 from efcml.support.aliases import PathLike
 
@@ -18,10 +19,7 @@ Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 # dark and light, and every line has a dash pattern of its own, so that grey prints can be read.
 COLORS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES: Any = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
-LOOKS: list[dict[str, Any]] = [  # of lines one after the other, 35 until they repeat
-    {"color": color, "linestyle": dash}
-    for color, dash in zip(COLORS * len(DASHES), DASHES * len(COLORS), strict=True)
-]
+LOOKS = cycler(color=COLORS * len(DASHES), linestyle=DASHES * len(COLORS))
 GREY, PALE = "#666666", "#e4e4e4"
 SMALL = 8.5
 LONGEST = 32  # letters of a name
