@@ -59,8 +59,6 @@ def test_parts_are_those_of_the_formulas(activation, bandwidth, far):
     assert_allclose(why.by_feature, parts.sum(axis=0).T, atol=1e-9)
     by_rule = typical + parts.sum(axis=2)
     assert_allclose(why.by_rule, by_rule[order], atol=1e-9)
-    assert_allclose(why.alone, by_rule[order[0]] / psi.max(), atol=1e-9)
-    assert_allclose(why.without_cases, by_rule.sum(axis=0), atol=1e-9)
     assert_allclose(why.base, typical.sum(axis=0), atol=1e-9)
     assert why.clipped.tolist() == [False, far, False]
     assert_array_equal([why.x, why.taken], [x, x])
@@ -286,7 +284,8 @@ def test_decisions_are_those_of_predict_and_what_turned_them_is_told(learned, de
             assert sum(any(words in note for words in reasons) for note in why.notes) == other
             turned += other
         why = clf.explain(X[t])
-        assert_array_equal(why.decision_alone, decide(why.alone[None]).decisions[0])
+        alone = why.by_rule[[0]] / why.activation[0]
+        assert_array_equal(why.decision_alone, decide(alone).decisions[0])
     assert (turned > 0) == (decision != "hamming")
 
 
@@ -298,7 +297,8 @@ def test_trust_is_what_explanations_say(several, learned, kind):
     for x in X:
         why, trust = clf.explain(x), clf.trust(x[None])
         strongest = (why.decision_alone == why.decision).mean()
-        rules = (decide(why.without_cases[None]).decisions[0] == why.decision).mean()
+        blended = why.by_rule.sum(axis=0)
+        rules = (decide(blended[None]).decisions[0] == why.decision).mean()
         correction = np.abs(why.by_cases + sum(why.afterwards.values())).mean()
         found.append([strongest, rules, correction])
         assert [trust.strongest, trust.rules, trust.correction] == pytest.approx(found[-1])
@@ -313,7 +313,8 @@ def test_an_explanation_says_whether_other_rules_and_rows_matter(several):
     seen = set()
     for x in stream(60, seed=9)[0]:
         why = several.explain(x)
-        names = [why.label_names[k] for k in np.flatnonzero((why.alone >= 0.5) != why.decision)]
+        alone = why.by_rule[0] / why.activation[0] >= 0.5
+        names = [why.label_names[k] for k in np.flatnonzero(alone != why.decision)]
         plural = "s" * (len(names) > 1)
         other = f"otherwise for {len(names)} label{plural}: {', '.join(names)}"
         how = other if names else "the same"

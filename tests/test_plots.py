@@ -187,6 +187,15 @@ def test_tables_show_the_strongest_features_and_the_labels_that_differ(rng):
     assert_allclose(cells_of(ax)[0], [[0.9, np.nan], [0.1, 1.0]])
 
 
+def test_relevance_shows_the_most_telling_features():
+    ax = plots.draw_relevance([4.0, 0.0, 9.0], ["age", "weekday", "size"], most=2)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["size", "age"]
+    assert ax.get_ylabel() == "most telling 2 of 3 features"
+    assert [bar.get_width() for bar in ax.patches] == [9.0, 4.0]
+    assert ax.get_xlabel() == "what it tells of the labels (dashed: as much as chance)"
+    assert plots.draw_relevance([4.0, 0.0]).get_xlabel().endswith(", grey: left out)")
+
+
 def test_names_are_short_and_fit():
     names = style.names_for(["Mean_Acc1298_Mean_Mem40_Centroid_of_all", "a $b$"], 2, "x")
     assert names == ["Mean_Acc1298_Mea…Centroid_of_all", r"a \$b\$"]

@@ -152,7 +152,8 @@ def test_numbers_are_those_of_the_summary(write, plain):
         assert f"{getattr(result, name):.4f}constant: {constant:.4f}" in cards
     assert "labels given100.0%" in cards
     shows = {("pa", np.nan): "none", ("x", np.True_): "yes", ("x", 12345678): "12345678"}
-    shows |= {("ms_per_sample", 12.3456): "12.3", ("x", 1e-4): "0.0001"}
+    shows |= {("ms_per_sample", 12.3456): "12.3", ("x", 1e-4): "0.0001", ("x", 1 / 3): "0.333333"}
+    shows |= {("pa", 0.80449): "0.8045", ("queried_share", 0.1): "10.0%", ("x", None): "none"}
     for pair, words in shows.items():
         assert shown(*pair[::-1]) == words
     usual = EFCMLClassifier().get_params()

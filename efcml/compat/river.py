@@ -39,8 +39,9 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     - **Features** are finite numbers and are scaled inside. One that is missing in a row, or None
       or NaN there, is what each rule expects of it; if there are more than 300, as words of a text,
       it is 0. Those that come after the warm-up are left out, with one warning.
-    - **Labels** may appear at any time: all rows so far count as not having them. One that is known
-      to the model and missing in ``y``, or None, is unknown in this row; say False if it is absent.
+    - **Labels** are True or False, or 1 and 0, and may appear at any time: all rows so far count as
+      not having them. One that is known to the model and missing in ``y``, or None or NaN, is
+      unknown in this row; say False if it is absent.
 
     Parameters
     ----------
@@ -86,15 +87,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     @interrupts_held()
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
-        """Learn one row; of one without any known label nothing is learned, but time passes.
-
-        Parameters
-        ----------
-        x : dict
-            Finite numbers by feature; None and NaN are missing, as is a feature that is not there.
-        y : dict
-            True or False (or 1 and 0) by label; None and NaN are unknown.
-        """
+        """Learn one row; of one without any known label nothing is learned, but time passes."""
         features, labels, learner = read_features(x), read_labels(y), self.learner
         if not labels:
             if learner.fitted:
@@ -171,19 +164,15 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     @one_at_a_time
     def rules(self) -> RuleList:
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
-        self._refuse_new()
+        if not self._labels:
+            raise ValueError("nothing has been learned yet: call learn_one first.")
         return read_rules(self.learner, self.feature_names, self.label_names)
 
     @one_at_a_time
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`."""
         row = self._row(read_features(x))
-        self._refuse_new()
         return explain_row(self.learner, row, self.feature_names, self.label_names)
-
-    def _refuse_new(self) -> None:
-        if not self._labels:
-            raise ValueError("nothing has been learned yet: call learn_one first.")
 
 
 MUST_BE_FEATURE = (
@@ -211,19 +200,15 @@ def read_dictionary(
     if not isinstance(given, Mapping):
         raise TypeError(f"{kind}; got {type(given).__name__}.")
     known = {name: value for name, value in given.items() if type(value).__name__ not in GAPS}
-    values = {name: as_float(value) for name, value in known.items() if value == value}
+    values = {
+        name: float(value) if isinstance(value, NUMBERS) else nan
+        for name, value in known.items()
+        if value == value
+    }
     for name, value in values.items():
         if not is_good(value):
             raise ValueError(must.format(name, given[name]))
     return values
-
-
-def as_float(value: Any) -> float:
-    """Return a number of any kind as a float; NaN for what is none or too large for one."""
-    try:
-        return float(value) if isinstance(value, NUMBERS) else nan
-    except OverflowError:
-        return nan
 
 
 def as_row(values: dict[Any, float], columns: dict[Any, int], gap: float = nan) -> Floats:

@@ -1,17 +1,14 @@
 """What the rules of one learner have in common: names, kinds of columns, units, the usual."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from efcml.explain.choosing import Landscape
-    from efcml.support.aliases import Bools, Floats
+from efcml.explain.choosing import Landscape
+from efcml.support.aliases import Bools, Floats
 
 MOST_NAMES = 8
 

@@ -1,18 +1,13 @@
 """What is worth saying of a rule: what sets it apart, and what moves its labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from efcml.support.aliases import Bools, Floats
 from efcml.support.guard import one_blas_thread
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Bools, Floats
 
 LEAST_GAIN = 0.05  # of what the first thing does; one that does less is not worth a term
 LEAST_LOSS = 1e-6  # of the lead of a rule

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.explain import words as say
-from efcml.explain.background import left_out_words
+from efcml.explain.background import ColumnKinds, Group, left_out_words
 from efcml.explain.rules import NO_RULES, RuleList, read_all
 from efcml.explain.wide import Reading, open_up
+from efcml.support.aliases import Bools, Floats, Ints
 from efcml.support.guard import one_at_a_time, one_blas_thread
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import ColumnKinds, Group
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Bools, Floats, Ints
 
 TYPICAL, SIMILAR, KNOWN = "typical answer", "similar cases", "known labels"  # not features
 NO_RULE = OLDER = -1  # in place of the uid of a rule, and of the number of a row
@@ -72,10 +71,7 @@ class Explanation:
         self.by_variable = np.array(parts)  # (things, K), columns of a group taken together
         self.by_rule = self.typical + self.contributions.sum(axis=2)  # (rules, K)
         self.by_cases = self.cases.sum(axis=0)  # (K,), what all remembered rows add together
-        # (K,), what all rules say without remembered rows, the same whatever the row's features
-        # are (typical answers, blended), and what the strongest rule says alone.
-        self.without_cases = self.score - self.by_cases - sum(self.afterwards.values())
-        self.base, self.alone = self.typical.sum(axis=0), self.by_rule[0] / self.activation[0]
+        self.base = self.typical.sum(axis=0)  # (K,), the same whatever the row's features are
 
     def top(self, label: int | str, n: int = 5) -> list[tuple[str, float]]:
         """Return the features that moved a label most, given by name or index, and by how much."""
@@ -188,7 +184,9 @@ class Explanation:
 
     def _trust_notes(self) -> list[str]:
         """Say how far the strongest rule, and all rules, answer as the model does."""
-        notes = [f"rule {self.rules[0].uid} alone decides {self._compare(self.decision_alone)}"]
+        other = [self.label_names[k] for k in np.flatnonzero(self.decision_alone != self.decision)]
+        labels = f"otherwise for {say.count(len(other), 'label')}: {', '.join(other)}"
+        notes = [f"rule {self.rules[0].uid} alone decides {labels if other else 'the same'}"]
         if len(self.case_rows):
             named: dict[int, str] = {}  # each once, and not the row itself
             for row, likeness in zip(self.case_rows, self.case_similarity, strict=True):
@@ -198,14 +196,6 @@ class Explanation:
             moves = f"remembered rows move {self._largest(self.by_cases)[1]}"
             notes.append(moves + f"; the most similar: {similar}" * bool(similar))
         return notes
-
-    def _compare(self, decided: Ints) -> str:
-        """Say whether others decide as the model does, or where they do not."""
-        other = np.flatnonzero(decided != self.decision)
-        if not len(other):
-            return "the same"
-        names = ", ".join(self.label_names[k] for k in other)
-        return f"otherwise for {say.count(len(other), 'label')}: {names}"
 
     def _turned_notes(self) -> list[str]:
         """Say which labels are decided otherwise than from a score of .5 on, and why."""
@@ -269,7 +259,7 @@ def explain_row(
     blended = by_rule.sum(axis=0)
     scores = np.stack([own, by_rule[0] / psi[0]])
     given = np.full(scores.shape, np.nan) if known is None else np.repeat(known, 2, axis=0)
-    answer, layer = learner.answer_scores(scores, None if known is None else given), learner.labels
+    answer, layer = learner.answer_scores(scores, given), learner.labels
     afterwards = find_addends(learner, blended + cases[0].sum(axis=0), own)
     if known is not None:
         afterwards[KNOWN] = answer.scores[0] - own

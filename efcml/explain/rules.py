@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.explain import words as say
-from efcml.explain.background import Background, ColumnKinds, left_out_words, name_all
+from efcml.explain.background import Background, ColumnKinds, Group, left_out_words, name_all
 from efcml.explain.choosing import Landscape, thin_out
 from efcml.explain.trust import Trust, measure_trust
 from efcml.explain.wide import Reading, open_up
+from efcml.support.aliases import Floats, Ints
 from efcml.support.guard import one_at_a_time, one_blas_thread
 from efcml.support.statistics import CUTS, label_means, wilson
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from efcml.explain.background import Group
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Floats, Ints
 
 # Modules of the model are imported where they are needed: they load numba.
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import entr
 
 from efcml.explain.words import Block, as_text, count, percent, short
+from efcml.support.aliases import Floats
 
 if TYPE_CHECKING:
     from efcml.explain.rules import Rule
     from efcml.model.learner import Learner
-    from efcml.support.aliases import Floats
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,7 @@ class Trust:
 
 def count_effective(activations: Floats) -> Floats:
     """Return how many rules share each answer: exp of the entropy of the activations (n,)."""
-    logs = np.log(np.where(activations > 0.0, activations, 1.0))
-    return np.exp(-(activations * logs).sum(axis=1))
+    return np.exp(entr(activations).sum(axis=1))
 
 
 def measure_trust(

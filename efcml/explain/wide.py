@@ -40,7 +40,6 @@ class Reading:
 
         projection: Any = learner.projection
         self.learner = learner
-        rows: Any
         rows, labels, _ = last(learner.recent, len(learner.latest[0]))
         means, rows = np.zeros(learner.n_features), csr_array(rows, copy=True)
         means[projection.columns] = projection.usual

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from efcml.support.aliases import Floats
 from efcml.support.statistics import CUTS, LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jinja2 import Environment
-
-    from efcml.support.aliases import Floats
 
 NARROW = 0.5  # a rule of at most this width, in standard deviations of the feature, is narrow
 PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"

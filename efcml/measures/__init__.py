@@ -4,38 +4,29 @@ Each is declared once, by what every row adds to two sums: points, divided by po
 calibration error alone makes something else of its sums. A label that is NaN in Y is unknown: it
 counts neither as right nor as wrong, and takes no part in the ranking of its row. docs/measures.md
 lists definitions and conventions.
-
->>> Y, scores = [[1, 0, 0], [0, 1, 1]], [[0.9, 0.6, 0.1], [0.2, 0.8, 0.7]]
->>> trend(Y, scores, "ap")
-array([1., 1.])
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from efcml.support.aliases import Array, Bools, Floats, Ints
 from efcml.support.checks import check_whole
 from efcml.support.masks import densify, fill_mask, refuse_mask
 from efcml.support.statistics import squash
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from efcml.support.aliases import Array, Bools, Floats, Ints
 
 __all__ = ["MEASURES", "THRESHOLD", "Measure", "average_precision", "brier_score"]
 __all__ += ["calibration_error", "coverage", "example_f1", "find", "log_loss", "macro_f1"]
 __all__ += ["micro_f1", "one_error", "partial_accuracy", "ranking_loss", "reliability"]
 __all__ += ["subset_accuracy", "summary", "trend"]
 
-Counts: TypeAlias = "tuple[Array, Array]"  # points of every row, and points possible
-Function: TypeAlias = "Callable[[ArrayLike, ArrayLike], float]"
-Counting: TypeAlias = "Callable[[Floats, Floats], Counts | Array]"
-ValueOf: TypeAlias = "Callable[[Floats], Floats]"
+Counts: TypeAlias = tuple[Array, Array]  # points of every row, and points possible
+Function: TypeAlias = Callable[[ArrayLike, ArrayLike], float]
+Counting: TypeAlias = Callable[[Floats, Floats], Counts | Array]
+ValueOf: TypeAlias = Callable[[Floats], Floats]
 
 THRESHOLD = 0.5  # for raw scores; whoever has decisions gives these, with ready=True
 BINS = 10  # of equal width, for the calibration error and its picture

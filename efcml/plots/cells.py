@@ -1,20 +1,15 @@
 """Which features matter, as bars and by label; what rules say of labels: tables of cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
 
 from efcml.plots import style
 from efcml.plots.style import COLORS, GREY, SMALL, names_for, styled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
-
-    from efcml.support.aliases import Floats
+from efcml.support.aliases import Floats
 
 CELL, SIDES = (0.46, 0.23), (3.6, 1.7)  # inches of a cell, and beside and below all of them
 LARGEST = 11.0  # inches of a side of a figure
@@ -61,12 +56,6 @@ def draw_relevance(
     Take it from ``clf.feature_relevance_``. ``kept`` (p,) are the features that rules are formed
     over; without it, those above 0. The others are grey. ``most`` features are drawn, the most
     telling ones.
-
-    Examples
-    --------
-    >>> ax = draw_relevance([4.0, 0.0, 9.0], ["age", "weekday", "size"], most=2)
-    >>> [text.get_text() for text in ax.get_yticklabels()], ax.get_ylabel()
-    (['size', 'age'], 'most telling 2 of 3 features')
     """
     strength = np.asarray(strength, dtype=float)
     p = len(strength)

@@ -1,18 +1,14 @@
 """Where rules lie, over two features."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from numpy.typing import ArrayLike
 
 from efcml.plots.style import GREY, clear_frame, names_for, styled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
 
 CORNERS = 64  # of an ellipse
 

@@ -1,22 +1,16 @@
 """Pictures along a stream: measures, rules, who decided; and how good probabilities are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from efcml.plots import style
-from efcml.plots.style import GREY, clear_frame, line_looks, plain, styled
+from efcml.plots.style import GREY, LOOKS, Marks, clear_frame, plain, styled
+from efcml.support.aliases import Array, Floats
 from efcml.support.statistics import wilson
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from efcml.plots.style import Marks
-    from efcml.support.aliases import Array, Floats
 
 POINTS = 250  # drawn per line: more of them would hide the dashes
 EVENTS = {
@@ -49,7 +43,7 @@ def draw_trends(
     band.
     """
     ax, bands = clear_frame(ax), False
-    for (name, curve), look in zip(curves.items(), line_looks(len(curves)), strict=True):
+    for (name, curve), look in zip(curves.items(), LOOKS(), strict=False):
         rows, values = _read_curve(name, curve, first_row)
         known = np.flatnonzero(~np.isnan(values).any(axis=0))
         kept = known[::-1][:: max(len(known) // POINTS, 1)][::-1]
@@ -173,7 +167,7 @@ def draw_reliability(curves: Mapping[str, Any], *, ax: Axes | None = None) -> Ax
     ax = clear_frame(ax, 5.4, 4.2, grid="both")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", zorder=1)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
-    for (name, curve), look in zip(curves.items(), line_looks(len(curves)), strict=True):
+    for (name, curve), look in zip(curves.items(), LOOKS(), strict=False):
         table = np.asarray(curve, dtype=float)
         predicted, observed, counts = table[:, table[2] > 0]
         ends: Any = wilson(observed, counts)

@@ -1,20 +1,17 @@
 """What all pictures share: colours, dashes, names, figures, marks of rows, files."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from efcml.support.aliases import PathLike
+from efcml.support.aliases import PathLike
 
 Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 
@@ -22,6 +19,7 @@ Marks: TypeAlias = Mapping[str, int | tuple[int, int]]  # rows and bands by name
 # dark and light, and every line has a dash pattern of its own, so that grey prints can be read.
 COLORS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES: Any = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+LOOKS = cycler(color=COLORS * len(DASHES), linestyle=DASHES * len(COLORS))
 GREY, PALE = "#666666", "#e4e4e4"
 SMALL = 8.5
 LONGEST = 32  # letters of a name
@@ -38,11 +36,6 @@ def plain(name: object, longest: int = LONGEST) -> str:
     """Return a name as one short line of plain text, without its middle if it is long.
 
     Dollar signs are escaped; matplotlib would read what is between two of them as a formula.
-
-    Examples
-    --------
-    >>> plain("Mean_Acc1298_Mean_Mem40_Centroid", 20)
-    'Mean_Acc12…_Centroid'
     """
     text = " ".join(str(name).split())
     if len(text) > longest:
@@ -76,17 +69,9 @@ def name_drifts(marks: Mapping[str, int]) -> dict[str, int | tuple[int, int]]:
     return named
 
 
-def line_looks(count: int) -> list[dict[str, Any]]:
-    """Return a colour and a dash pattern for each of ``count`` lines."""
-    return [
-        {"color": COLORS[i % len(COLORS)], "linestyle": DASHES[i % len(DASHES)]}
-        for i in range(count)
-    ]
-
-
-def new_figure(width: float = 7.5, height: float = 3.8, *, layout: Any = "constrained") -> Figure:
+def new_figure(width: float = 7.5, height: float = 3.8) -> Figure:
     """Return an empty figure that is known to no window and arranges itself."""
-    return Figure(figsize=(width, height), layout=layout)
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 @styled
@@ -148,7 +133,6 @@ def mark_rows(ax: Axes, marks: Marks | None, *, named: bool = True) -> Axes:
     return ax
 
 
-@styled
 def write_beside(ax: Axes, words: str, place: Any, data: str, shift: Any, **look: Any) -> None:
     """Write grey words so many points from a place; but for ``data`` it is a share of the Axes."""
     frame = ax.get_xaxis_transform() if data == "x" else ax.get_yaxis_transform()

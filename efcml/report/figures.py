@@ -67,7 +67,7 @@ def draw_run(
             figures["relevance"] = draw_relevance(model, rules.feature_names)
     # Others bend the ends of their scores; so does a model of a 1-D target.
     layered = getattr(getattr(model, "learner_", None), "layered", False)
-    if layered and not getattr(model, "_binary", False) and result.probabilities is not None:
+    if layered and not getattr(model, "_binary", False):
         curves = {"this run": reliability(result.Y, result.probabilities)}
         figures["reliability"] = plots.draw_reliability(curves, ax=plots.new_axes(4.6, 4.2)).figure
     if active is not None:  # it counts its own rows

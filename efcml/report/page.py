@@ -1,23 +1,19 @@
 """Pages in one file: tables and pictures, and templates that make HTML of them."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
 
 from efcml import __version__
 from efcml.explain.words import templates
 from efcml.plots.style import write_figure
+from efcml.support.aliases import PathLike
 from efcml.support.files import replacing
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from efcml.support.aliases import PathLike
 
 FORMATS = {"queried_share": ".1%", "frequency": ".1%", "ms_per_sample": ".3g", "seconds": ".3g"}
 MEASURED = ("pa", "ap", "macro_f1", "subset_accuracy", "log_loss", "calibration_error")
@@ -52,15 +48,7 @@ def write_page(path: PathLike, title: str, template: str, **values: Any) -> Path
 
 
 def shown(value: Any, key: str = "") -> str:
-    """Return a value as readers see it; numbers are rounded by what they are.
-
-    Examples
-    --------
-    >>> shown(1 / 3), shown(True), shown(None), shown("word")
-    ('0.333333', 'yes', 'none', 'word')
-    >>> shown(0.80449, "pa"), shown(0.1, "queried_share"), shown(float("nan"), "pa")
-    ('0.8045', '10.0%', 'none')
-    """
+    """Return a value as readers see it; numbers are rounded by what they are."""
     value = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -163,11 +163,9 @@ def list_numbers(summary: Facts) -> Table:
 def list_parameters(parameters: Mapping[str, Any], classifier: Any) -> tuple[Table, int]:
     """Return the parameters, those that are not at their defaults first; and how many these are."""
     known = signature(type(classifier)).parameters
-    changed: list[list[str]] = []
-    usual: list[list[str]] = []
-    for name, value in parameters.items():
-        default = known[name].default if name in known else None
-        same = name in known and repr(value) == repr(default)
-        (usual if same else changed).append([name, shown(value), shown(default)])
+    defaults = {name: known[name].default for name in parameters if name in known}
+    usual = [name for name in defaults if repr(parameters[name]) == repr(defaults[name])]
+    order = sorted(parameters, key=usual.__contains__)
+    lines = [[name, shown(parameters[name]), shown(defaults.get(name))] for name in order]
     head = ["parameter", "value", "default"]
-    return Table("parameters", "All parameters", head, changed + usual), len(changed)
+    return Table("parameters", "All parameters", head, lines), len(parameters) - len(usual)
