@@ -4,18 +4,14 @@ Every measure is made of sums over rows. So it has a value for any choice of sam
 difference for any choice of samples and orders: the bootstrap draws both.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from efcml.measures import ValueOf, value_of
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Floats
+from efcml.support.aliases import Array, Floats
 
 RESAMPLES = 10_000
 CHUNK = 1000  # resamples that are summed at once

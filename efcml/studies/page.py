@@ -30,9 +30,6 @@ PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a p
 ENTRY = 0.22  # inches of a line of the legend, which is beside each panel
 
 
-# -- sentences ------------------------------------------------------------------------------
-
-
 def title(measure: str) -> str:
     """Return a measure, or another column of the table, for readers.
 
@@ -71,9 +68,6 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
         named = "; ".join(shown[:MOST_NAMED] + ([f"{len(left)} more"] if left else []))
         verdict = f"Shown: {named}. All other intervals have 0 in them."
     return [what, verdict, *hardly]
-
-
-# -- pictures and files -----------------------------------------------------------------------
 
 
 def panels(names: Sequence[str], figure: Any, across: int, lines: int) -> Any:
