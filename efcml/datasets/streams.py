@@ -28,7 +28,6 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.random import Generator as Rng
 from scipy.sparse import csr_array, vstack
 
 from efcml.support.aliases import Floats
@@ -112,7 +111,7 @@ class Clusters:
         return np.clip((self.row - start) / max(end - start, 1), 0, 1)
 
 
-def draw_orthonormal(rng: Rng, p: int) -> Floats:
+def draw_orthonormal(rng: np.random.Generator, p: int) -> Floats:
     """Return p random directions at right angles."""
     q, r = np.linalg.qr(rng.normal(size=(p, p)))
     return q * np.sign(np.diag(r))

@@ -93,7 +93,6 @@ class RunCache:
         return self.folder / f"{run.key}.npz"
 
     def __contains__(self, run: Run) -> bool:
-        """Tell whether a run was done."""
         return self.file(run).exists()
 
     def facts(self, run: Run) -> Facts:
