@@ -1,5 +1,7 @@
 """What each column of a table is, learned from the first rows, and the numbers made of all rows."""
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Mapping, Sequence
