@@ -91,7 +91,7 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Generator[Non
     Not in threads: between two events of a stream Python works, one thread at a time.
     """
     known = folder, os.getpid(), REGISTERED
-    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    pool = Parallel(jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     with warnings.catch_warnings():
         # Advice to plan better, when a worker ends by itself or after Ctrl-C.
         warnings.simplefilter("ignore", UserWarning)
