@@ -9,31 +9,19 @@ from typing import TYPE_CHECKING
 from efcml.support.imports import lazy_names
 
 if TYPE_CHECKING:
-    from efcml import datasets
-    from efcml.active import ActiveLearner
-    from efcml.estimators.classifier import EFCMLClassifier
-    from efcml.evaluation import prequential
-    from efcml.model.learner import warmup
-    from efcml.rivals.per_label import ChainEFC, OneVsRestEFC
-    from efcml.saving import load, save
-    from efcml.seams import register
-    from efcml.studies import Study
+    from efcml import datasets as datasets
+    from efcml.active import ActiveLearner as ActiveLearner
+    from efcml.estimators.classifier import EFCMLClassifier as EFCMLClassifier
+    from efcml.evaluation import prequential as prequential
+    from efcml.model.learner import warmup as warmup
+    from efcml.rivals.per_label import ChainEFC as ChainEFC
+    from efcml.rivals.per_label import OneVsRestEFC as OneVsRestEFC
+    from efcml.saving import load as load
+    from efcml.saving import save as save
+    from efcml.seams import register as register
+    from efcml.studies import Study as Study
 
 __version__ = "0.2.0"
-
-__all__ = [
-    "ActiveLearner",
-    "ChainEFC",
-    "EFCMLClassifier",
-    "OneVsRestEFC",
-    "Study",
-    "datasets",
-    "load",
-    "prequential",
-    "register",
-    "save",
-    "warmup",
-]
 
 _HOMES = {
     "ActiveLearner": "efcml.active",
@@ -48,6 +36,7 @@ _HOMES = {
     "save": "efcml.saving",
     "warmup": "efcml.model.learner",
 }
+__all__ = [*_HOMES]
 
 if not TYPE_CHECKING:  # a checker would take every name for one of these
     __getattr__, __dir__ = lazy_names(__name__, _HOMES)

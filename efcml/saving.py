@@ -6,8 +6,6 @@ what ``np.savez`` writes: the entry ``header`` is JSON as bytes, ``sha256`` is t
 and of all arrays, and every other entry is an array.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

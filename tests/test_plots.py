@@ -18,7 +18,7 @@ EVENTS = [(0, "birth", 1), (2, "split", 3), (3, "birth", 2), (3, "merge", 1), (4
 Y, EVERY = np.ones((4, 1)), np.ones(4, bool)
 GONE = ((1, "birth", 1), (2, "drop", 1))
 SCORES = np.linspace(0, 1, 4)[:, None]
-RESULT = PrequentialResult(Y, SCORES, 1 + np.arange(4), EVERY, GONE, 0.1)
+RESULT = PrequentialResult(Y, SCORES, 1 + np.arange(4), EVERY, GONE, 0.1, SCORES >= 0.5, SCORES)
 
 
 def words(ax):

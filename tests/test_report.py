@@ -24,6 +24,7 @@ from efcml.evaluation import PrequentialResult
 from efcml.report import draw_run, write_report
 from efcml.report.figures import constant_scores
 from efcml.report.page import shown
+from efcml.support.statistics import squash
 
 EVIL = """<script>alert("1")</script>&amp;'"><img src=x onerror=alert(2)>"""
 FIGURES = ["trends", "rules", "labels", "importance", "reliability", "spending"]
@@ -60,8 +61,9 @@ def write(plain, tmp_path):
 
 
 def tiny_result(Y, scores, **changes):
-    n, parts = len(Y), (np.array(Y, float), np.array(scores, float))
-    return replace(PrequentialResult(*parts, np.ones(n, int), np.ones(n, bool), (), 0.1), **changes)
+    n, scores = len(Y), np.array(scores, float)
+    parts = np.array(Y, float), scores, np.ones(n, int), np.ones(n, bool), (), 0.1
+    return replace(PrequentialResult(*parts, scores >= 0.5, squash(scores)), **changes)
 
 
 def test_a_whole_page_of_an_active_run_is_sound(tmp_path):
@@ -263,7 +265,7 @@ def test_trends_and_drifts_are_those_of_the_run(plain):
 def test_a_run_has_the_figures_that_say_something(plain):
     ds, classifier, result = plain
     X, rules = ds.stream[0], classifier.rules_
-    silent = replace(result, probabilities=None)  # those that scores imply
+    silent = replace(result, probabilities=squash(result.scores))
     figures = draw_run(silent, classifier, dataset=ds, X=X)
     assert [*figures] == ["trends", "rules", "labels", "importance", "reliability"]
     shares = figures["labels"].axes[0].images[0].get_array()

@@ -469,6 +469,7 @@ def test_a_digest_stands_for_what_functions_do_and_what_things_hold():
     assert len(set(texts)) == len(texts)
     assert [digest(holding(rows)), digest(partial(weights, 2))] == [texts[3], texts[10]]
     assert digest(Constant(np.float64("nan"))) == digest(Constant(float("nan")))
+    assert digest([1, "a"]) == digest((1, "a")) != digest([0, "a"])
     frames = [pd.DataFrame({"a": ["x", "y"], "b": [1.0, np.nan]}) for _ in "ab"]
     assert digest(frames[0]) == digest(frames[1])
     named = []

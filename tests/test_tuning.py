@@ -279,7 +279,7 @@ def test_grids(rows):
         ({"grid": {"rules": [3]}}, "a name in the grid must be one of .*got 'rules'"),
         ({"params": {"max_rules": 0}}, "max_rules must be a whole number >= 1; got 0"),
         ({"rows": (np.full((18, 2), np.inf), np.ones((18, 2)))}, "X contains infinity"),
-        ({"rows": (np.ones((18, 2)), np.ones((17, 2)))}, "numbers of rows: 18 and 17"),
+        ({"rows": (np.ones((18, 2)), np.ones((17, 2)))}, "numbers of samples: .18, 17."),
         ({"rows": (np.ones((18, 2)), np.full((18, 2), 3.0))}, "must hold 0, 1 or NaN"),
         (
             {"rows": (np.ones((18, 1)), np.repeat([[1.0], [np.nan]], 9, axis=0))},

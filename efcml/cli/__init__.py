@@ -1,7 +1,5 @@
 """The command ``efcml``: its subcommands, and one manner of failing for all of them."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -11,8 +9,6 @@ from typing import NoReturn
 
 from efcml import __version__
 from efcml.cli import compare, predict, run
-
-__all__ = ["main"]
 
 BAD_INPUT, INTERRUPTED = 2, 130
 

@@ -1,7 +1,5 @@
 """``efcml tune``, ``study``, ``reproduce`` and ``datasets``: runs compared, and data sets."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from functools import partial
@@ -68,13 +66,12 @@ def tune(options: Namespace) -> None:
     shared.check_source(options, [options.data])
     where = shared.read_backend(options)
     varied = read_varied(options)
-    from efcml.tuning import PAPER_GRID, SHORT_GRID  # not before: it takes seconds
-    from efcml.tuning import tune as search
+    from efcml import tuning  # not before: it takes seconds
 
-    grid = varied or (PAPER_GRID if options.grid == "paper" else SHORT_GRID)
+    grid = varied or (tuning.PAPER_GRID if options.grid == "paper" else tuning.SHORT_GRID)
     where |= {"checkpoint": options.checkpoint, "grid": grid}
     ds = shared.read_source(options, options.data)
-    result = search(*ds.initial, measure=options.measure, **where)
+    result = tuning.tune(*ds.initial, measure=options.measure, **where)
     best = result.table[:SHOWN].to_string(index=False, float_format="%.4g")
     call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
     print(f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows, the best:\n{best}")

@@ -1,7 +1,5 @@
 """Data sets by name: the published ones, where their files are searched, how they are fetched."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 import warnings
@@ -30,7 +28,8 @@ class DatasetNotFound(ValueError):
 class Published(NamedTuple):
     """One published data set: its size, and its files (published.toml).
 
-    ``files`` has the sha256 of each, ``remote`` its path below the base address, if it is there.
+    ``files`` has the sha256 of each, ``remote`` its path below the base address; else
+    ``by_hand`` says how a person gets them.
     """
 
     name: str
@@ -42,19 +41,15 @@ class Published(NamedTuple):
     source: str
     files: dict[str, str]
     remote: dict[str, str] = {}
+    by_hand: str = ""
 
     @property
     def how_to_get(self) -> str:
         """What to do if the files are nowhere."""
         fetch = f'get it with `efcml datasets fetch {self.name}` or datasets.fetch("{self.name}")'
-        return fetch if self.remote else NO_MEDIAMILL
+        return self.by_hand or fetch
 
 
-NO_MEDIAMILL = (
-    "it is not in the MULAN repository: take its train and test part from the scikit-multilearn"
-    " 0.0.1 source package on PyPI and save them, train first, as mediamill.npz with"
-    " X (43907, 120), Y (43907, 101) and n_train 30993"
-)
 _TEXT = (Path(__file__).parent / "published.toml").read_text(encoding="utf-8")
 CATALOG = {name: Published(name, **facts) for name, facts in tomllib.loads(_TEXT).items()}
 
@@ -125,17 +120,12 @@ def find_name(name: str) -> str:
     raise ValueError(f"there is no data set {str(name)!r}: {hint}")
 
 
-def cache_folder() -> Path:
-    """Return the folder in the user's cache where fetched data sets are kept."""
-    return user_cache_path("efcml")
-
-
 def searched_folders() -> list[Path]:
     """Return the folders where data files are searched, in this order."""
     given, before = os.environ.get("EFCML_DATA"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     beside_checkout = Path(__file__).resolve().parents[2].parent / "shared" / "data"
     others = [one for one in (Path(before, "efcml").expanduser(), beside_checkout) if one.is_dir()]
-    return [*([Path(given).expanduser()] if given else []), cache_folder(), *others]
+    return [*([Path(given).expanduser()] if given else []), user_cache_path("efcml"), *others]
 
 
 def find_folder(record: Published) -> Path | None:
@@ -155,7 +145,7 @@ def fetch(name: str) -> Path:
     if known in GENERATORS:
         raise ValueError(f"{known} is built in and has no files: use datasets.load({known!r})")
     record = CATALOG[known]
-    here, target = find_folder(record), cache_folder()
+    here, target = find_folder(record), user_cache_path("efcml")
     if here is not None and (here != target or not record.remote):
         return here
     if not record.remote:

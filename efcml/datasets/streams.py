@@ -24,16 +24,13 @@ fifths of their words, from .5 to .7 other topics become popular, at .85 a quart
 gets other topics.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.random import Generator as Rng
 from scipy.sparse import csr_array, vstack
 
-from efcml.support.aliases import Bools, Floats
+from efcml.support.aliases import Floats
 from efcml.support.checks import check_number, check_whole
 
 from .dataset import Dataset, choose_initial
@@ -109,16 +106,12 @@ class Clusters:
         both = np.sqrt(1 - COMMON_SHARE) * own + np.sqrt(COMMON_SHARE) * common
         return both + self.offsets[self.cluster]
 
-    def is_from(self, row: int) -> Bools:
-        """Tell which rows come at or after a row."""
-        return self.row >= row
-
     def progress(self, start: int, end: int) -> Floats:
         """Return how much of the rows from start to end every row has behind it, 0 to 1."""
         return np.clip((self.row - start) / max(end - start, 1), 0, 1)
 
 
-def draw_orthonormal(rng: Rng, p: int) -> Floats:
+def draw_orthonormal(rng: np.random.Generator, p: int) -> Floats:
     """Return p random directions at right angles."""
     q, r = np.linalg.qr(rng.normal(size=(p, p)))
     return q * np.sign(np.diag(r))
@@ -136,7 +129,7 @@ def rotate(points: Floats, angle: Floats) -> Floats:
 
 
 def _change_and_turn(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
-    after = rows.is_from(marks["abrupt"])
+    after = rows.row >= marks["abrupt"]
     rows.cluster = np.where(after & (rows.cluster == 0), MIDDLE, rows.cluster)
     turned = rows.progress(marks["gradual_start"], marks["gradual_end"])
     own = rotate(rows.own_moods(), np.pi / 2 * turned * np.isin(rows.cluster, [1, 4]))
@@ -145,7 +138,7 @@ def _change_and_turn(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
 
 
 def _change_abruptly(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
-    first, second = (rows.is_from(marks[event]) for event in ("abrupt_1", "abrupt_2"))
+    first, second = (rows.row >= marks[event] for event in ("abrupt_1", "abrupt_2"))
     old, other = rows.own_moods(), rows.own_moods(rows.draw_directions())
     own = np.where(second[:, None], other, np.where(first[:, None], -old, old))
     X = rows.X
@@ -169,8 +162,8 @@ def _change_to_and_fro(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
 
 def _change_one_cluster(rows: Clusters, marks: Marks) -> tuple[Floats, Floats]:
     here = rows.cluster == 2
-    second = here & rows.is_from(marks["local_2"])
-    first = here & rows.is_from(marks["local_1"]) & ~second
+    second = here & (rows.row >= marks["local_2"])
+    first = here & (rows.row >= marks["local_1"]) & ~second
     own = rows.own_moods()
     own[first] *= -1
     own[second] = rows.own_moods(rows.draw_directions())[second]

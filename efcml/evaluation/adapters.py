@@ -3,18 +3,14 @@
 They are told apart by their methods; none of their packages is imported.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from efcml.estimators.targets import as_array, read_labels
+from efcml.model.trace import Trace
+from efcml.support.aliases import Floats
 from efcml.support.masks import is_sparse, refuse_mask
-
-if TYPE_CHECKING:
-    from efcml.model.trace import Trace
-    from efcml.support.aliases import Floats
 
 ANSWERS = ("decision_function", "predict_proba", "predict")
 
@@ -34,24 +30,10 @@ def pass_steps(model: Any, X: Any) -> Any:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Return rows of a table by a slice, their numbers or a mask; of a list by their numbers.
-
-    Examples
-    --------
-    >>> take_rows([[1.0], [2.0], [3.0]], [2, 0])
-    [[3.0], [1.0]]
-    """
+    """Return rows of a table by a slice, their numbers or a mask; of a list by their numbers."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X[rows] if hasattr(X, "shape") else [X[row] for row in rows]
-
-
-def check_methods(model: Any, *, learn: bool) -> None:
-    """Refuse what is no model of scikit-learn's kind."""
-    answers = any(hasattr(model, name) for name in ANSWERS)
-    if not answers or (learn and not hasattr(model, "partial_fit")):
-        wanted = "begin_stream or partial_fit" if learn else "predict"
-        raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")
 
 
 class ForeignPass:

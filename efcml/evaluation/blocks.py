@@ -1,15 +1,11 @@
 """The loop over the rows of a stream, in blocks: an interrupt leaves whole ones behind."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from efcml.model.trace import Trace
 from efcml.support.guard import interrupts_held
-
-if TYPE_CHECKING:
-    from efcml.model.trace import Trace
 
 AfterBlock: TypeAlias = Callable[[int], object]  # gets the number of rows of the block
 

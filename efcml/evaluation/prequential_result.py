@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml import measures
-from efcml.support.statistics import squash
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,14 +55,8 @@ class PrequentialResult:
     queried: Bools
     events: tuple[tuple[int, str, int], ...]
     seconds: float
-    decisions: Bools = None  # type: ignore[assignment]  # if not given, what scores imply
-    probabilities: Floats = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        if self.decisions is None:
-            object.__setattr__(self, "decisions", self.scores >= measures.THRESHOLD)
-        if self.probabilities is None:
-            object.__setattr__(self, "probabilities", squash(self.scores))
+    decisions: Bools
+    probabilities: Floats
 
     @property
     def seconds_per_sample(self) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml.evaluation.adapters import ForeignPass, check_methods, last_step, pass_steps
+from efcml.evaluation.adapters import ANSWERS, ForeignPass, last_step, pass_steps
 from efcml.evaluation.blocks import in_blocks
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.learner import warmup
@@ -184,4 +184,7 @@ def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
         if not hasattr(model, "begin_stream"):
             raise TypeError(f"active needs an EFCMLClassifier; got {type(model).__name__}.")
     if not hasattr(model, "begin_stream"):
-        check_methods(model, learn=learn)
+        answers = any(hasattr(model, name) for name in ANSWERS)
+        if not answers or (learn and not hasattr(model, "partial_fit")):
+            wanted = "begin_stream or partial_fit" if learn else "predict"
+            raise TypeError(f"prequential needs a model with {wanted}; got {type(model).__name__}.")

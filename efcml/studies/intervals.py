@@ -4,18 +4,14 @@ Every measure is made of sums over rows. So it has a value for any choice of sam
 difference for any choice of samples and orders: the bootstrap draws both.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from efcml.measures import ValueOf, value_of
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Array, Floats
+from efcml.support.aliases import Array, Floats
 
 RESAMPLES = 10_000
 CHUNK = 1000  # resamples that are summed at once
@@ -32,19 +28,8 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    @property
-    def shown(self) -> bool:
-        """Whether 0 is outside."""
-        return self.low > 0 or self.high < 0
-
     def in_points(self) -> str:
-        """Return the difference and its interval in percentage points.
-
-        Examples
-        --------
-        >>> Interval(0.012, 0.001, 0.023).in_points()
-        '+1.20 [+0.10, +2.30]'
-        """
+        """Return the difference and its interval in percentage points."""
         difference, low, high = (round(100 * value, 2) + 0.0 for value in self)
         return f"{difference:+.2f} [{low:+.2f}, {high:+.2f}]"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,17 +29,8 @@ PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a p
 ENTRY = 0.22  # inches of a line of the legend, which is beside each panel
 
 
-# -- sentences ------------------------------------------------------------------------------
-
-
 def title(measure: str) -> str:
-    """Return a measure, or another column of the table, for readers.
-
-    Examples
-    --------
-    >>> title("pa"), title("micro_f1"), title("ms_per_sample")
-    ('PA', 'micro F1', 'ms')
-    """
+    """Return a measure, or another column of the table, for readers."""
     return SHORT.get(measure) or find(measure).title
 
 
@@ -55,8 +45,9 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
     shown, hardly = [], []
     for (data, model), line in found.iterrows():
         intervals = {title(name): Interval(*line[name]) for name in measures}
-        for side, sign in (("above", 1), ("below", -1)):
-            names = [k for k, one in intervals.items() if one.shown and sign * one.difference > 0]
+        above = [name for name, one in intervals.items() if one.low > 0]
+        below = [name for name, one in intervals.items() if one.high < 0]
+        for side, names in (("above", above), ("below", below)):
             if names:
                 shown.append(f"{model} {side} it in {' and '.join(names)} on {data}")
         largest, share = line["scores"]
@@ -71,9 +62,6 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
         named = "; ".join(shown[:MOST_NAMED] + ([f"{len(left)} more"] if left else []))
         verdict = f"Shown: {named}. All other intervals have 0 in them."
     return [what, verdict, *hardly]
-
-
-# -- pictures and files -----------------------------------------------------------------------
 
 
 def panels(names: Sequence[str], figure: Any, across: int, lines: int) -> Any:
@@ -143,7 +131,7 @@ def write_study(
             models=as_table("settings", "", models),
             pictures=[(picture(one, name), f"{what}.") for name, (one, what) in drawn.items()],
         )
-        return sorted(file.name for file in Path(place).iterdir())
+        return sorted(file.name for file in place.iterdir())
 
 
 def as_table(name: str, caption: str, frame: pd.DataFrame) -> Table:

@@ -1,7 +1,5 @@
 """What stands for the content of models, data and code, and with what a run was made."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import inspect
@@ -69,18 +67,10 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-# -- content --------------------------------------------------------------------------------
-
-
 def digest(*parts: Any) -> str:
     """Return a text that is equal where models, data, functions and numbers are equal.
 
-    NaN is equal to NaN. The text is the same in every process.
-
-    Examples
-    --------
-    >>> digest(float("nan"), [1, "a"]) == digest(np.nan, (1, "a")) != digest(0.0, [1, "a"])
-    True
+    NaN is equal to NaN, and a list to a tuple. The text is the same in every process.
     """
     return joblib.hash(describe(parts))
 

@@ -5,8 +5,6 @@ all that the result depends on: model, rows, order, options, and the code of the
 and searches may share a folder, and after a change of any of these there is nothing to delete.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
@@ -18,18 +16,16 @@ from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.evaluation.adapters import last_step, take_rows
 from efcml.studies.provenance import digest, made_by
+from efcml.support.aliases import Facts, Floats, Ints, PathLike
 from efcml.support.files import make_folder, replacing
 from efcml.support.guard import one_blas_thread
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Facts, Floats, Ints, PathLike
 
 MOST_WARNINGS = 5  # kept of one run
 
@@ -78,9 +74,6 @@ def describe_active(active: Any) -> Facts:
     return {name: getattr(active, name) for name in signature(type(active)).parameters}
 
 
-# -- what is kept ---------------------------------------------------------------------------
-
-
 class RunCache:
     """Records of runs in a folder, a file for each, whole or not there.
 
@@ -100,7 +93,6 @@ class RunCache:
         return self.folder / f"{run.key}.npz"
 
     def __contains__(self, run: Run) -> bool:
-        """Tell whether a run was done."""
         return self.file(run).exists()
 
     def facts(self, run: Run) -> Facts:
@@ -125,9 +117,6 @@ def write_record(folder: Path, facts: Facts, result: PrequentialResult) -> None:
     facts = facts | {"plain": {"events": result.events}}
     with replacing(folder / f"{facts['key']}.npz") as file:
         np.savez(file, **arrays, facts=np.array(json.dumps(facts)))
-
-
-# -- doing runs -----------------------------------------------------------------------------
 
 
 def do_run(run: Run) -> tuple[Facts, PrequentialResult]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from efcml.studies.workers import Progress
     from efcml.support.aliases import Facts, Floats, PathLike
 
-    Name: TypeAlias = str | None
     Names: TypeAlias = str | Sequence[str]  # one or several
 
 CHANGES = ("largest change", "decisions changed")  # of scores, besides measures
@@ -141,7 +140,7 @@ class Study:
         return sum(run in self.cache for run in self.runs.values())
 
     def result(
-        self, model: Name = None, data: Name = None, order: int | None = None
+        self, model: str | None = None, data: str | None = None, order: int | None = None
     ) -> PrequentialResult:
         """Return what `prequential` gave in one run; by default the first of everything."""
         order = choose(order, list(self.orders), "order")

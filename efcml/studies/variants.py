@@ -1,13 +1,11 @@
 """What is compared, and on what: models with how each gets its labels, data sets with orders."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +14,8 @@ from efcml.datasets import CATALOG, Dataset
 from efcml.evaluation.adapters import last_step
 from efcml.evaluation.stream_pass import check_options
 from efcml.studies.runs import Table, describe_active
+from efcml.support.aliases import Facts, Ints
 from efcml.support.masks import is_sparse
-
-if TYPE_CHECKING:
-    from efcml.support.aliases import Facts, Ints
 
 MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
 BLOCK = 50  # rows that are drawn together where neighbours belong together
@@ -42,12 +38,6 @@ class Variant:
         Labels arrive this many rows late.
     learn : bool
         False fits the initial part and learns nothing more.
-
-    Examples
-    --------
-    >>> from efcml import EFCMLClassifier
-    >>> Variant(EFCMLClassifier(), delay=20).delay
-    20
     """
 
     model: Any
@@ -116,9 +106,6 @@ def by_name(pairs: list[tuple[str, Any]], what: str, help: str) -> dict[str, Any
         if count > 1:
             raise ValueError(f"two {what} are named {name!r}: {help}.")
     return dict(pairs)
-
-
-# -- data -----------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)

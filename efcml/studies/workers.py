@@ -3,18 +3,17 @@
 The result does not depend on it. What was done is kept as soon as it is done, however it ends.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import cache
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from joblib import Parallel, delayed
 
@@ -27,10 +26,7 @@ from efcml.support.guard import blas_pools
 from efcml.support.imports import extra_for
 from efcml.support.progress import progress_bar
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Progress: TypeAlias = bool | Callable[[str], object] | None
+Progress: TypeAlias = bool | Callable[[str], object] | None
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}, {remaining} left]"
 LOOK_EVERY = 0.5  # seconds between two looks at the process that started this one
@@ -57,12 +53,16 @@ def complete(
     if dask is None and any(hasattr(last_step(run.model), "begin_stream") for run in missing):
         # Once, not in every process.
         warmup(rare=False)
-    lines, begin, done = callable(progress), time.monotonic(), 0
-    show: Any = False if lines else progress
+    show: Any = False if callable(progress) else progress
     bar = progress_bar(len(missing), title, unit="run", show=show, bar_format=BAR, smoothing=0)
+    if dask is None:
+        running = run_processes(missing, cache.folder, jobs)
+    else:
+        running = run_dask(missing, cache.folder, dask)
+    done, begin = 0, time.monotonic()
     told = begin
     try:
-        with bar, closing(do_all(missing, cache.folder, jobs, dask)) as ended:
+        with bar, closing(running) as ended:
             for _ in ended:
                 done += 1
                 bar.update(1)
@@ -77,20 +77,6 @@ def complete(
         last_fit.clear()
 
 
-def do_all(runs: Sequence[Run], folder: Path, jobs: int, dask: Any) -> Generator[None]:
-    """Do runs and keep their records; yield as each one ends."""
-    if dask is not None:
-        for record in run_dask(runs, dask):
-            write_record(folder, *record)
-            yield
-    elif jobs == 1:
-        for run in runs:
-            write_record(folder, *do_run(run))
-            yield
-    else:
-        yield from run_processes(runs, folder, jobs)
-
-
 def check_backend(jobs: Any, dask: Any) -> None:
     """Refuse numbers of processes that make no sense, and two backends at once."""
     if not isinstance(jobs, Integral) or isinstance(jobs, bool) or jobs < -1 or jobs == 0:
@@ -99,16 +85,13 @@ def check_backend(jobs: Any, dask: Any) -> None:
         raise ValueError("give either jobs or dask: a cluster has as many workers as you start.")
 
 
-# -- processes of this machine --------------------------------------------------------------
-
-
-def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Iterator[None]:
-    """Do runs in several processes, each of which writes its records itself.
+def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Generator[None]:
+    """Do runs here or in several processes, each of which writes its records itself.
 
     Not in threads: between two events of a stream Python works, one thread at a time.
     """
     known = folder, os.getpid(), REGISTERED
-    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    pool = Parallel(jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     with warnings.catch_warnings():
         # Advice to plan better, when a worker ends by itself or after Ctrl-C.
         warnings.simplefilter("ignore", UserWarning)
@@ -137,11 +120,8 @@ def end_with(parent: int) -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-# -- a Dask cluster -------------------------------------------------------------------------
-
-
-def run_dask(runs: Sequence[Run], address: Any) -> Iterator[Any]:
-    """Yield records from a cluster: the address of a scheduler, a cluster or a client.
+def run_dask(runs: Sequence[Run], folder: Path, address: Any) -> Generator[None]:
+    """Write records from a cluster: the address of a scheduler, a cluster or a client.
 
     Runs of a worker that is lost are done again by others, and so is the hand-over of the tables,
     which is a task like any other: scattered data would be gone with the workers that hold them.
@@ -159,7 +139,8 @@ def run_dask(runs: Sequence[Run], address: Any) -> Iterator[Any]:
             futures.append(client.submit(run_on_worker, *given, pure=False))
         try:
             for future in as_completed(futures):
-                yield future.result()
+                write_record(folder, *future.result())
+                yield
         finally:
             client.cancel(futures)
 

@@ -4,8 +4,6 @@ scipy.io.arff does not serve here: it leaves the escaping backslash in names (so
 birds set do not match their XML), and its errors name no line.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator
@@ -53,22 +51,19 @@ def read_arff(path: PathLike) -> tuple[list[str], Any]:
 
 
 def _read_header(path: PathLike, numbered: Iterator[tuple[int, str]]) -> list[str]:
-    names: dict[str, None] = {}
+    names: list[str] = []
     i = 1
     for i, line in numbered:
         keyword, _, rest = line.replace("\t", " ").partition(" ")
         if keyword.lower() == "@data" and names:
-            return list(names)
+            return names
         if keyword.lower() == "@relation":
             continue
         found = _NAME.match(rest.strip())
         if keyword.lower() != "@attribute" or not found:
             why = f"{short(line)} is no @attribute NAME TYPE: give an ARFF file"
             raise ValueError(f"{path}, line {i}: {why}")
-        name = found[3] or re.sub(r"\\(.)", r"\1", found[1] or found[2] or "")
-        if name in names:
-            raise ValueError(f"{path}, line {i}: {short(name)} is declared twice: rename one")
-        names[name] = None
+        names.append(found[3] or re.sub(r"\\(.)", r"\1", found[1] or found[2] or ""))
     raise ValueError(f"{path}, line {i}: it ends before @data: the file is cut, get it again")
 
 

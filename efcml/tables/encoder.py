@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 DROP = "drop"  # what a person may say of a column, or CATEGORY, DATE, or the format of a date
 MOST_VALUES = 12  # of a category; all others are one value more
 ROWS_PER_VALUE = 5  # of a few words that come again and again, even if most are numbers
+Labels = Sequence[str] | str | int
 IN_ANOTHER_WAY = ", drop the column or take it as a category"
 LABELS_ARE = "labels are 0 or 1, yes or no, empty where unknown; or say which word is yes"
 
@@ -114,7 +115,7 @@ class TableEncoder:
     @classmethod
     def learn(
         cls, table: Table, labels: Sequence[str], n_learned: int, kinds: Mapping[str, str], yes: str
-    ) -> TableEncoder:
+    ) -> Self:
         """Find out what each column is; values and first days are those of some first rows.
 
         ``kinds`` says what columns are: "drop", "category", "date" or the format of one.
@@ -212,7 +213,7 @@ class TableEncoder:
         return np.hstack(blocks)
 
     @classmethod
-    def from_facts(cls, facts: Any) -> TableEncoder:
+    def from_facts(cls, facts: Any) -> Self:
         """Return an encoder that was kept as facts, or refuse what cannot have been learned."""
 
         def column(kept: Mapping[str, Any]) -> Column:
@@ -339,9 +340,6 @@ def thousands(fields: Fields) -> str:
     if any(THOUSANDS[fields.decimal].fullmatch(text.strip()) for text in texts):
         return f", {other!r} separates thousands: say decimal={other!r} if that is wrong"
     return ""
-
-
-Labels = Sequence[str] | str | int
 
 
 def find_labels(names: Sequence[str], labels: Labels, where: str) -> list[str]:

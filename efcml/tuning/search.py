@@ -95,11 +95,8 @@ def tune(
 
     check_choice("measure", measure, MEASURES)
     check_whole("folds", folds, least=2)
-    n, others = (np.shape(one)[0] for one in (X, Y))
-    if n != others:
-        raise ValueError(f"X and Y have different numbers of rows: {n} and {others}.")
     model, table = EFCMLClassifier() if model is None else model, Table(X, Y)
-    parts = list(KFold(folds).split(np.zeros(n)))  # neighbours in a stream are often related
+    parts = list(KFold(folds).split(X, Y))  # neighbours in a stream are often related
     points, runs = list_points(model, grid), []
     for point in points:
         own, words = deepcopy(model).set_params(**point), in_words(point)
@@ -133,9 +130,6 @@ def list_points(model: Any, grid: Grid) -> list[Facts]:
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*axes)]
     default = {name: known[name] for name in grid}
     return [default, *(point for point in points if point != default)]
-
-
-# -- what is better, and what is alike ------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)

@@ -126,7 +126,7 @@ weakest-rules-first explain/rules.py
 pushes-from-the-mean explain/explanation.py
     (filled[0] - rule.scaled_center) => (filled[0] - rule.position[0])
 drift-a-row-late datasets/streams.py
-    return self.row >= row => return self.row > row
+    (rows.row >= marks[event] => (rows.row > marks[event]
 columns-in-file-order tables/encoder.py
     fields = table.fields(column.name) => fields = table.fields(table.names[len(blocks) - 1])
 minutes-as-hundredths tables/encoder.py
