@@ -355,9 +355,9 @@ class CsvFile:
                         self.check_lengths()
                         counted = True
                     yield frame
-        except pd.errors.ParserError:
+        except pd.errors.ParserError as error:
             self.check_lengths()
-            raise
+            raise ValueError(f"{self.path}: it cannot be read as CSV ({error})") from None
 
     def check_lengths(self) -> None:
         """Refuse rows with more or fewer fields than there are names."""
