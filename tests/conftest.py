@@ -22,6 +22,7 @@ from efcml.model.params import Parameters, Params  # noqa: E402
 if config.DISABLE_JIT:
     Parameters.cases = Parameters.__dataclass_fields__["cases"].default = 6
     Params.__init__.__kwdefaults__["cases"] = 6
+    np.seterr(over="ignore")  # compiled code does not tell of it, either
 
 # The same examples in every run of the gate; `make test-all` draws new ones, and more.
 hypothesis.settings.register_profile(
