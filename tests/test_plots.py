@@ -182,8 +182,8 @@ def test_tables_show_the_strongest_features_and_the_labels_that_differ(rng):
     many = plots.draw_importance(rng.random((15, 101)))
     assert not words(many) and len(tick_words(many.xaxis)) == 34  # every third
     shares = [[0.5, 0.9, np.nan], [0.5, 0.1, 1.0]]
-    ax = plots.draw_label_shares(shares, ["rule 3", "usual"], ["u", "v", "w"], most=2)
-    assert (tick_words(ax.yaxis), tick_words(ax.xaxis)) == (["rule 3", "usual"], ["v", "w"])
+    ax = plots.draw_label_shares(shares, ["rule 3", "usual"], ["u", "$v", "w"], most=2)
+    assert (tick_words(ax.yaxis), tick_words(ax.xaxis)) == (["rule 3", "usual"], [r"\$v", "w"])
     assert_allclose(cells_of(ax)[0], [[0.9, np.nan], [0.1, 1.0]])
 
 

@@ -36,7 +36,8 @@ def draw_importance(
     features = names_for(feature_names, len(values), "x")
     kept = np.argsort(-values.sum(axis=1), kind="stable")[:most]
     names, top = [features[j] for j in kept], float(values.max()) or 1.0
-    ax = _draw_cells(ax, values[kept], names, label_names, top, "importance")
+    labels = names_for(label_names, values.shape[1], "label")
+    ax = _draw_cells(ax, values[kept], names, labels, top, "importance")
     few = f"strongest {len(kept)} of {len(features)} features"
     ax.set_ylabel(few if len(kept) < len(features) else "features, strongest first")
     return ax
@@ -104,7 +105,7 @@ def _draw_cells(
     ax: Axes | None,
     values: Floats,
     row_names: Sequence[str],
-    column_names: Sequence[str] | None,
+    column_names: Sequence[str],
     top: float,
     words: str,
 ) -> Axes:
@@ -115,9 +116,9 @@ def _draw_cells(
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     image = ax.imshow(values, cmap="Blues", vmin=0.0, vmax=top, aspect="auto")
-    names, across = names_for(column_names, columns, "label"), -(-columns // MOST_NAMES)
+    across = -(-columns // MOST_NAMES)
     slanted: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(np.arange(0, columns, across), names[::across], **slanted)
+    ax.set_xticks(np.arange(0, columns, across), column_names[::across], **slanted)
     ax.set_yticks(np.arange(rows), row_names)
     if values.size <= MOST_NUMBERS and columns <= MOST_ACROSS:
         look: Any = {"ha": "center", "va": "center", "fontsize": SMALL - 1.5}
