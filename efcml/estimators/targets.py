@@ -21,7 +21,7 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
 
     The columns are noted, or compared.
     """
-    sparse, X = estimator.takes_sparse, X if type(X) is np.ndarray else fill_mask(X)
+    sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
     known = 0 if reset else estimator.n_features_in_
     if plain and not reset and X.shape[1] == known:
@@ -76,8 +76,6 @@ def column_names(y: Any) -> Any:
 
 def as_array(y: Any) -> Array:
     """Return targets of any supported kind as an array, not yet checked."""
-    if type(y) is np.ndarray:
-        return y
     if y is None:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
     y = densify(y)

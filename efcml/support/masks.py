@@ -1,4 +1,4 @@
-"""Values as people bring them: under a mask of numpy, or sparse."""
+"""Values as people bring them, under a mask of numpy or sparse, and as kernels take them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def fill_mask(values: Any) -> Any:
     >>> fill_mask(np.ma.array([1, 0, 1], mask=[False, False, True])).tolist()
     [1.0, 0.0, nan]
     """
-    if not np.ma.is_masked(values):
-        return values
+    if type(values) is np.ndarray or not np.ma.is_masked(values):
+        return values  # the first is quickly told
     kind = np.float64 if values.dtype.kind in "biuf" else object
     return values.astype(kind).filled(np.nan)
 
