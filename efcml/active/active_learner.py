@@ -419,7 +419,7 @@ class ActiveLearner:
         learner, first = find_learner(model), block.start
         while first < block.stop:
             rows = learner.fill(learner.scaled(X[first : min(first + CHUNK, block.stop)]))
-            scores = learner.score_scaled(rows)
+            scores = learner.score_scaled(rows, np.arange(len(rows)))
             for t, x in enumerate(rows, first):
                 question = self._look(model, X[t : t + 1], x, scores[t - first].copy())
                 self._count(question)

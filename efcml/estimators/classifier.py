@@ -43,7 +43,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         """Return an empty learner that has read the parameters."""
         from efcml.model.learner import Learner  # not above: numba takes a second
 
-        return Learner(self._params(), n_features, n_labels)
+        return Learner(self._params(n_features), n_features, n_labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -54,9 +54,13 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         tags.input_tags.sparse = self.takes_sparse
         return tags
 
-    def _params(self) -> Params:
+    def _params(self, n_features: int | None = None) -> Params:
+        """Return the parameters, checked, also for so many features."""
         check_random_state(self.random_state)
-        return Params(**{name: getattr(self, name) for name in Params.names()})
+        params = Params(**{name: getattr(self, name) for name in Params.names()})
+        if n_features is not None:
+            params.check_width(n_features)
+        return params
 
     @property
     def _learned(self) -> Any:
@@ -147,8 +151,9 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             raise ValueError(
                 "sample_weight needs rules: call fit first, or learn warmup_rows rows."
             )
-        learner, X, Y = self.begin_stream(X, y, classes)
-        learner.learn(X, Y, None, targets.read_weights(Y, sample_weight))
+        with self._unchanged_if_refused():
+            learner, X, Y = self.begin_stream(X, y, classes)
+            learner.learn(X, Y, None, targets.read_weights(Y, sample_weight))
         return self
 
     @one_at_a_time
@@ -220,14 +225,17 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
     # -- answers ----------------------------------------------------------------------------
 
     @one_at_a_time
-    def answer(self, X: "TableLike", known: "TableLike | None" = None) -> "Answer":
+    def answer(
+        self, X: "TableLike", known: "TableLike | None" = None, ahead: "ArrayLike | None" = None
+    ) -> "Answer":
         """Return scores, decisions and probabilities at once, (n, K) each; see `predict`.
 
         A 1-D target keeps the bent score as its probability, because its likelier class must be
         the one that is predicted.
         """
         rows = self.check_features(X)
-        answer = self.learner_.answer(rows, self._check_known(known, rows.shape[0]))
+        given = self._check_known(known, rows.shape[0]), targets.read_ahead(ahead, rows.shape[0])
+        answer = self.learner_.answer(rows, *given)
         return answer._replace(probabilities=squash(answer.scores)) if self._binary else answer
 
     def _check_known(self, known: "TableLike | None", n_rows: int) -> "Floats | None":
@@ -244,41 +252,51 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             raise ValueError(re.sub(r"\by\b", "known", str(error), count=1)) from None
 
     @one_at_a_time
-    def decision_function(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
+    def decision_function(
+        self, X: "TableLike", known: "TableLike | None" = None, ahead: "ArrayLike | None" = None
+    ) -> "Floats":
         """Return continuous score minus 0.5, never clipped: (n, K), or (n,) for 1-D targets.
 
-        ``X`` and ``known`` are as in `predict`; known labels come back as -0.5 or 0.5.
+        Parameters are as in `predict`; known labels come back as -0.5 or 0.5.
         """
-        decision = self.answer(X, known).scores - 0.5
+        decision = self.answer(X, known, ahead).scores - 0.5
         return decision[:, 0] if self._binary else decision
 
     @one_at_a_time
-    def predict(self, X: "TableLike", known: "TableLike | None" = None) -> "Array":
+    def predict(
+        self, X: "TableLike", known: "TableLike | None" = None, ahead: "ArrayLike | None" = None
+    ) -> "Array":
         """Return 0/1 labels (n, K), or class labels (n,) for 1-D targets.
 
         They are what ``decision_function`` is at least 0 for, unless ``decision`` asks for others.
+        Every row is answered as the next one of the stream, whatever comes with it.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
         known : array-like of shape (n, K), optional
             Labels that are known already, NaN where they are not; these stay, and tell the others.
+        ahead : int or array-like of shape (n,), optional
+            How many rows after the next one each row comes, for a forecast: ``np.arange(n)`` if
+            the rows follow each other. What the last labels tell fades with it.
         """
-        positive = self.answer(X, known).decisions == 1.0
+        positive = self.answer(X, known, ahead).decisions == 1.0
         if self._binary:
             return self.classes_[positive[:, 0] * (len(self.classes_) - 1)]
         return positive.astype(int)
 
     @one_at_a_time
-    def predict_proba(self, X: "TableLike", known: "TableLike | None" = None) -> "Floats":
+    def predict_proba(
+        self, X: "TableLike", known: "TableLike | None" = None, ahead: "ArrayLike | None" = None
+    ) -> "Floats":
         """Return probabilities: (n, K), or (n, 2) with rows that sum to 1 for 1-D targets.
 
         They are learned from what came true of the scores so far, and rise with the score. Models
         that do not learn that, all during a warm-up, and those of a 1-D target, whose likelier
         class must be the one that is predicted, bend the ends of the scores into [0, 1] instead:
-        between 0.05 and 0.95 it is the score itself. ``X`` and ``known`` are as in `predict`.
+        between 0.05 and 0.95 it is the score itself. Parameters are as in `predict`.
         """
-        chances = self.answer(X, known).probabilities
+        chances = self.answer(X, known, ahead).probabilities
         if not self._binary:
             return chances
         if len(self.classes_) == 1:
@@ -368,6 +386,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         return self
 
 
+@one_at_a_time
 def flags_of(learner: Any) -> "Bools":
     """Return which features held 0 and 1 alone in the rows that a learner remembers."""
     models, p = getattr(learner, "models", [learner]), learner.n_features

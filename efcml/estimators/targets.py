@@ -9,10 +9,11 @@ from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from efcml.support.aliases import Array, Floats
+from efcml.support.aliases import Array, Floats, Ints
 from efcml.support.checks import MOST_WEIGHT
 from efcml.support.masks import densify, fill_mask, is_sparse, refuse_mask
 
+MOST_AHEAD = 2**40  # rows; nothing is left of what the last labels tell
 OR_ELSE = "turn them into numbers first, or let datasets.from_frame make features of them."
 
 
@@ -142,3 +143,13 @@ def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:
         )
     Y[weights == 0.0] = np.nan
     return np.where(weights == 0.0, 1.0, weights)  # nobody asks
+
+
+def read_ahead(ahead: Any, n_rows: int) -> Ints:
+    """Return how many rows after the next one each row comes."""
+    if ahead is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    given = np.asarray(ahead)
+    if given.dtype.kind not in "iu" or given.shape not in ((), (n_rows,)) or (given < 0).any():
+        raise ValueError(f"ahead must be a whole number >= 0, or one for each of {n_rows} rows.")
+    return np.full(n_rows, np.minimum(given, MOST_AHEAD), dtype=np.int64)

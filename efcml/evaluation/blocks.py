@@ -9,9 +9,7 @@ from efcml.support.guard import interrupts_held
 
 AfterBlock: TypeAlias = Callable[[int], object]  # gets the number of rows of the block
 
-FIRST_BLOCK = 32  # rows
-MOST_GROWTH = 4  # of a block over the one before
-SECONDS_PER_BLOCK = 0.5  # so a bar moves, and an interrupt or a checkpoint need not wait for long
+ROWS, FEW = 128, 8  # of a block: of models of efcml; of others, which may take long for each row
 
 
 def in_blocks(
@@ -20,6 +18,7 @@ def in_blocks(
     trace: Trace,
     after_block: AfterBlock,
     *,
+    rows: int = ROWS,
     border: int = 0,
 ) -> None:
     """Call ``run(block)`` for slices of n rows in order, and note its time in the trace.
@@ -27,20 +26,12 @@ def in_blocks(
     No block crosses the border. An interrupt waits for the end of a block, and of
     ``after_block(rows)``, which may break off, too: no row is lost.
     """
-    low, size = 0, FIRST_BLOCK
+    low = 0
     while low < n:
-        high = min(low + size, border if low < border else n)
+        high = min(low + rows, border if low < border else n)
         with interrupts_held():
             begin = time.perf_counter()
             run(slice(low, high))
-            spent = time.perf_counter() - begin
-            trace.seconds += spent
-            size = next_size(size, high - low, spent)
+            trace.seconds += time.perf_counter() - begin
             after_block(high - low)
         low = high
-
-
-def next_size(size: int, rows: int, seconds: float) -> int:
-    """Return how many rows come next, after a block that took so many seconds."""
-    wanted = SECONDS_PER_BLOCK * rows / max(seconds, 1e-9)
-    return max(1, int(min(wanted, MOST_GROWTH * size)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.evaluation.adapters import ANSWERS, ForeignPass, last_step, pass_steps
-from efcml.evaluation.blocks import in_blocks
+from efcml.evaluation.blocks import FEW, in_blocks
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.learner import warmup
 from efcml.model.trace import Trace
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from efcml.active import ActiveLearner
+    from efcml.model.labels import Answer
     from efcml.support.aliases import Bools, Floats
 
 compile_once = cache(warmup)
@@ -138,7 +139,7 @@ def begin_pass(
         queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
         go = partial(active.run_stream, model, X, Y, trace, queried)
     elif not ours:
-        go = partial(loop, partial(foreign.run, trace, learn, delay))
+        go = partial(loop, partial(foreign.run, trace, learn, delay), rows=FEW)
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
         go = partial(loop, run, border=max(len(Y) - delay, 0))
@@ -153,7 +154,7 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
     For the last rows nothing is left to score: no block may cross this border.
     """
     if delay and not block.start:
-        trace.take_answer(learner.answer(X[:delay]), slice(delay))
+        trace.take_answer(answer_ahead(learner, X, slice(delay)), slice(delay))
     part, ahead = trace.part(block), slice(block.start + delay, block.stop + delay)
     if delay:
         there = ahead.stop <= X.shape[0]
@@ -166,8 +167,13 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
 
 def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
     """Note what a learner says of rows that it never learns."""
-    trace.take_answer(learner.answer(X[block]), block)
+    trace.take_answer(answer_ahead(learner, X, block), block)
     trace.rules[block] = learner.n_rules
+
+
+def answer_ahead(learner: Any, X: Floats, block: slice) -> Answer:
+    """Return what a learner says of rows by their places in the stream that follows."""
+    return learner.answer(X[block], ahead=np.arange(X.shape[0])[block])
 
 
 def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:

@@ -161,8 +161,9 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, out):
             continue
         if hears:
             listen(errors, expected, known, level, echo, news[2:])
-        count_news(errors, expected, news[2:], known, row_weights[t], WINDOW, trial, news)
-        owed[0] *= min(kept[t], fade)
+        w = row_weights[t]
+        count_news(errors, expected, news[2:], known, w, WINDOW**w, trial, news)
+        owed[0] *= min(kept[t], fade**w)
         count[PAUSE] += 1
         count[LEARNED] += 1
         new = count[SIZE] < m or count[PAUSE] >= RENEWAL
@@ -176,7 +177,7 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, out):
         multiply(A, size, similar, g)
         v = dot(similar, g, size)
         if v > 0.0:  # else rounding: there is nothing to learn
-            own = noise / row_weights[t]
+            own = noise / w
             # Labels share A: a row that knows some of them counts for that share.
             add_outer(A, size, 1.0, -1.0 / (v + own * K / n_known), g)
             for c in range(K):

@@ -240,7 +240,7 @@ def learn_rows(X, Y, weights, start, newborn, n_rules, with_planes, rules, s, sc
         hear(y, known, psi, heights, n_rules if with_planes else 0, level, echo, by_label)
         fade, diverged = 0.0, -1
         for i in range(n_rules if with_planes and (s.learns_at_birth or not resumed) else 0):
-            fade += psi[i] * np.log(left[i])
+            fade += weight * psi[i] * np.log(left[i])
             if psi[i] < s.activation_floor or (i == newborn and resumed):
                 continue
             w, fact = weight * psi[i], facts[i]

@@ -26,7 +26,8 @@ from efcml.kernels.planes import ERROR, GAIN, SPREAD, WEIGHT, share_of
 
 TRUST, TIME = 0, 1  # entries of `evidence`: the steps to a_2, and on to a_3
 RATIO, NOISE, STEPS, MET, OPEN = 0, 1, 2, 3, 4  # of each: log of likelihoods; sums for v; d'e, q
-ROWS, DELAY, LEARNED_AT, DUE = 0, 1, 2, 3  # entries of `clock`
+ROWS, DELAY, DUE = 0, 1, 2  # entries of `clock`
+LATE = 4  # entry of `tally`: delays of the learned rows, added up
 TARGET = 5  # row of `sums`: labels, after the score and four of `last`
 REMEMBERED = 16  # rows of the past; where labels come later than that, evenly spread ones
 FADES = (0.0, 0.8)  # what a row leaves of the last errors and labels, two ways to remember them
@@ -132,11 +133,11 @@ def answer_label(k, s, f, left, last, read, answers):
 
 @driver
 def answer_temporal(scores, ahead, temporal, out):
-    """Answer rows that follow each other, the first ``ahead`` rows after the next."""
+    """Answer rows, each ``ahead`` rows after the next one."""
     answers, read = np.zeros(3), read_temporal(temporal)
     for t in range(scores.shape[0]):
         for k in range(scores.shape[1]):
-            left = read[4] ** float(max(0, temporal.ago[k] - 1 + t + ahead - temporal.clock[DELAY]))
+            left = read[4] ** float(max(0, temporal.ago[k] - 1 + ahead[t] - temporal.clock[DELAY]))
             f = (temporal.ones[k] + 0.5) / (temporal.seen[k] + 1.0)
             out[t, k] = answer_label(k, scores[t, k], f, left, temporal.last, read, answers)
 
@@ -221,6 +222,7 @@ def follow_temporal(scores, Y, weights, own, late, temporal, out):
             for i in range(tally.shape[0]):
                 tally[i] *= KEPT**part
             tally[WEIGHT] += weight * part
+            tally[LATE] += weight * part * delay
         for k in range(scores.shape[1]):
             y, s = Y[t, k], scores[t, k]
             known = not np.isnan(y)

@@ -113,7 +113,7 @@ def watch_rows(X, scaled, Y, row_weights, clip, watch):
         if n_known == 0:
             continue
         if count[DOUBT] != 0:
-            slot = count[HELD]
+            slot = min(count[HELD], rows.shape[0] - 1)
             weights[slot] = row_weights[t]
             for j in range(X.shape[1]):
                 rows[slot, j] = X[t, j]

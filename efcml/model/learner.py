@@ -24,7 +24,7 @@ from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import Answer, LabelLayer, plain_answer
 from efcml.model.learner_checks import FACTS, GAPS, check_arrays, check_facts, plain_parameters
-from efcml.model.params import DivergenceWarning, Params
+from efcml.model.params import DivergenceWarning, Params, has_own_functions
 from efcml.model.projection import Projection
 from efcml.model.relevance import RelevanceWatch
 from efcml.model.rescaling import ScaleWatch, decide_scale
@@ -33,8 +33,9 @@ from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
-from efcml.support.aliases import Arrays, Facts, Floats, State
-from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread
+from efcml.support import checks
+from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
+from efcml.support.guard import Guarded, Undo, one_at_a_time, one_blas_thread
 from efcml.support.masks import densify, known_rows, writeable
 from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
@@ -50,6 +51,7 @@ class Learner(Guarded):
     ) -> None:
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.layered = layered  # whether errors teach of the labels
+        self.calls_others = has_own_functions(params)
         self.projection: Projection | None = None  # if features are many, once there is one
         self.bounded = False  # whether the rules leave out what grows with pairs of labels
         self.recent: list[Any] = []  # then: the last rows as they came, labels, weights, in parts
@@ -58,6 +60,7 @@ class Learner(Guarded):
         self.watch: ScaleWatch | None = None  # if the scale follows, once there is one
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
+        self.unit = 1.0  # the usual weight of a row of the batch, which counts as one row
         self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
         self.waiting = 0  # rows that were answered, and are held until the scale is decided
         self.warned = False
@@ -65,6 +68,7 @@ class Learner(Guarded):
         # The last rows with a known label, their labels and weights, in parts.
         none = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
         self._latest: list[Any] = [none]
+        self._undo = Undo()
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -133,9 +137,7 @@ class Learner(Guarded):
     @property
     def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
-        if len(self._latest) > 1:  # rows that came later; the list is replaced, never written to
-            self._latest = [wide.last(self._latest, wide.RECENT)]
-        return self._latest[0]
+        return wide.last(self._latest, wide.RECENT)  # a list that is replaced, never written to
 
     @latest.setter
     def latest(self, rows: tuple[Floats, Floats, Floats]) -> None:
@@ -151,12 +153,15 @@ class Learner(Guarded):
         given = "off" if self.directions else self.params.relevance
         self.relevance = RelevanceWatch(self.width, given)
 
-    def _make_stages(self) -> list[Any]:
-        params, sizes = self.params, (self.width, self.n_labels)
+    def _make_rules(self) -> RuleBase:
+        params = self.params
         if self.bounded:
             params = replace(params, product_space=False, correlation="none")
-        features = self.relevance.features
-        stages: list[Any] = [RuleBase(params, *sizes, features)]
+        return RuleBase(params, self.width, self.n_labels, self.relevance.features)
+
+    def _make_stages(self) -> list[Any]:
+        params, sizes, features = self.params, (self.width, self.n_labels), self.relevance.features
+        stages: list[Any] = [self._make_rules()]
         if params.cases > 0:
             stages.append(CaseStage(*sizes, params.cases, features=features))
             if params.follows:
@@ -172,7 +177,8 @@ class Learner(Guarded):
     def fit(self, X: Floats, Y: Floats, weights: Floats | None = None) -> Self:
         """Learn an initial batch from nothing (Algorithm 1); if that breaks off, nothing changed.
 
-        ``weights`` are those of the rows, above 0.
+        ``weights`` are those of the rows, above 0. Their median is the unit: so a row of the usual
+        weight counts as one row, here and in the stream.
         """
         if not FOLDER.exists():
             tell("efcml compiles, once on this machine: about 20 s")
@@ -182,8 +188,11 @@ class Learner(Guarded):
         return self
 
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
+        self.params.check_width(self.n_features)  # known at last, where features came one by one
         labelled = ~np.isnan(Y).all(axis=1)
-        X, Y, weights = X[labelled], np.array(Y[labelled]), np.array(weights[labelled])
+        X, Y, weights = X[labelled], np.array(Y[labelled]), weights[labelled]
+        self.unit = float(np.median(weights))
+        weights = self._in_units(weights)
         if self.directions and not (self.params.projection == "auto" and wide.is_dense(X)):
             if self.params.projection == "auto":
                 wide.tell_once(self.n_features, self.directions)
@@ -253,18 +262,42 @@ class Learner(Guarded):
         """Learn rows in order; any split into calls gives the same state.
 
         ``weights`` are above 0, one for each row; rows of a warm-up cannot have any. ``late`` is
-        for a row that was passed (`pass_rows`): how many rows were passed since.
+        for rows that were passed (`pass_rows`): how many rows were passed since each of them.
 
         A trace gets what is said of every row before it is learned, or of the other rows that it
-        brings. An interrupt takes effect between two blocks of rows.
+        brings. An interrupt takes effect between two blocks of rows; after it, or an error, the
+        learner is as it was before the call.
         """
-        start = 0 if self.fitted else self._hold(X, Y, trace)
         delay = (0 if trace is None else trace.delay) if late is None else late
-        for stage in self.stages:
-            stage.come_late(delay, gone_by=late is not None)
-        learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
+        weights = np.ones(len(Y)) if weights is None else self._in_units(weights)
+        self._undo.call(self, len(Y), "_learn", X, Y, weights, delay, late is not None, trace=trace)
         self._warn_of_divergence()
         return self
+
+    def _learn(
+        self,
+        X: Floats,
+        Y: Floats,
+        weights: Floats,
+        delay: int,
+        gone_by: bool,
+        trace: Trace | None = None,
+    ) -> None:
+        """Learn rows of which the labels come ``delay`` rows after the answers."""
+        if gone_by and len(Y) > 1:  # each of them may change how late labels usually are
+            for t in range(len(Y)):
+                row = slice(t, t + 1)
+                part = None if trace is None else trace.part(row)
+                self._learn(X[row], Y[row], weights[row], delay, gone_by, part)
+            return
+        start = 0 if self.fitted else self._hold(X, Y, trace)
+        for stage in self.stages:
+            stage.come_late(delay, gone_by=gone_by)
+        learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
+
+    def _in_units(self, weights: Floats) -> Floats:
+        """Return weights of rows as numbers of usual rows."""
+        return np.minimum(weights / self.unit, checks.MOST_WEIGHT)
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
         """Learn rows; while the scale is in doubt they are only answered, and held."""
@@ -297,7 +330,8 @@ class Learner(Guarded):
             if doubt:
                 if part.heard:
                     seen = rows if part.rows is None else self.scaler.transform(part.rows)
-                    part.take_answer(self.answer_scores(self.score_scaled(seen, ahead=part.ahead)))
+                    ahead = part.ahead + np.arange(len(rows))
+                    part.take_answer(self.answer_scores(self.score_scaled(seen, ahead)))
                     part.rules[:] = self.n_rules
                 self.waiting += len(rows)
             else:
@@ -316,14 +350,14 @@ class Learner(Guarded):
         self._project(X, Y, weights)
         _, whole = self._rescale(X, Y, weights)
         waited, self.waiting = self.waiting, 0
-        self.pass_rows(waited)
+        self._pass_rows(waited)
         return self.begin_anew(whole, Y, weights)
 
     def _learn_held(self) -> list[tuple[str, int]]:
         """Decide about the scale and learn the rows that were held; return what became of rules."""
         X, Y, weights, events = decide_scale(self)
         waited, self.waiting = self.waiting, 0
-        self.pass_rows(waited - len(X))  # the others between them have no labels
+        self._pass_rows(waited - len(X))  # the others between them have no labels
         part = Trace.for_rows(len(X), self.n_labels)
         self._learn_scaled(self.scaler.transform(X), Y, part, weights)
         return events + [(kind, uid) for _, kind, uid in part.events]
@@ -343,7 +377,7 @@ class Learner(Guarded):
             part = slice(first, last)
             if others is not None:
                 seen = self.scaler.transform(others[part])
-                shown = self.answer_scores(self.score_scaled(seen, ahead=trace.ahead))
+                shown = self.answer_scores(self.score_scaled(seen, trace.ahead))
                 trace.take_answer(shown, part)
             filled = self.fill(rows[part]) if gaps[first] else rows[part]
             answer = self._follow(filled, Y[part], weights[part])
@@ -370,7 +404,7 @@ class Learner(Guarded):
     def begin_anew(self, rows: Floats, Y: Floats, weights: Floats) -> list[tuple[str, int]]:
         """Let rules and cases begin anew from scaled rows; return what became of rules."""
         old, scores = self.rules, None
-        self.stages[0] = self._make_stages()[0]
+        self.stages[0] = self._make_rules()
         for stage in self.stages:
             if isinstance(stage, CaseStage):
                 stage.restart(self.relevance.features)
@@ -431,18 +465,18 @@ class Learner(Guarded):
     # -- answers ----------------------------------------------------------------------------
 
     @one_at_a_time
-    def score(self, X: Floats) -> Floats:
-        """Return the (n, K) continuous outputs of rows that follow each other."""
+    def score(self, X: Floats, ahead: Ints | int = 0) -> Floats:
+        """Return the (n, K) continuous outputs of rows, each so many rows after the next one."""
         if self.fitted:
-            return self.score_scaled(self.scaled(X))
+            return self.score_scaled(self.scaled(X), ahead)
         if self.directions:  # similar rows have no say
             return np.tile(self.frequencies, (X.shape[0], 1))
         return self.warm_start.answer(self.frequencies, self.inside(X))
 
     @one_at_a_time
-    def answer(self, X: Floats, known: Floats | None = None) -> Answer:
+    def answer(self, X: Floats, known: Floats | None = None, ahead: Ints | int = 0) -> Answer:
         """Return scores, decisions and probabilities, given the labels that are known."""
-        return self.answer_scores(self.score(X), known)
+        return self.answer_scores(self.score(X, ahead), known)
 
     def answer_scores(self, scores: Floats, known: Floats | None = None) -> Answer:
         """Return what is said of rows with these scores."""
@@ -450,8 +484,10 @@ class Learner(Guarded):
             return self.labels.say(scores, known)
         return plain_answer(scores, known, self.held_sums[1] if self.layered else None)
 
-    def score_scaled(self, rows: Floats, *, ahead: int = 0, timeless: bool = False) -> Floats:
-        """Return the scores of scaled rows, the first of them ``ahead`` rows after the next."""
+    def score_scaled(
+        self, rows: Floats, ahead: Ints | int = 0, *, timeless: bool = False
+    ) -> Floats:
+        """Return the scores of scaled rows, each so many rows after the next one."""
         rows, scores = self.fill(rows), None
         for stage in self.stages:
             if not (timeless and type(stage) is TemporalStage):
@@ -475,6 +511,9 @@ class Learner(Guarded):
     @one_at_a_time
     def pass_rows(self, count: int) -> None:
         """Let rows of the stream go by of which nothing is learned."""
+        self._undo.call(self, 0, "_pass_rows", count)
+
+    def _pass_rows(self, count: int) -> None:
         if self.watch is not None and self.watch.in_doubt:
             self.waiting += count
             return
@@ -484,10 +523,14 @@ class Learner(Guarded):
     @one_at_a_time
     def add_labels(self, count: int) -> None:
         """Take in labels that appear late; every row so far counts as not having them."""
+        self._undo.call(self, 0, "_add_labels", count)
+
+    def _add_labels(self, count: int) -> None:
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
-        for parts in (self.recent, self._latest):
-            parts[:] = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in parts]
+        for name in ("recent", "_latest"):
+            parts = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in getattr(self, name)]
+            setattr(self, name, parts)
         for part in (*self.stages, self.labels, self.watch):
             if part is not None:
                 part.add_labels(count)
@@ -495,12 +538,14 @@ class Learner(Guarded):
     # -- state ------------------------------------------------------------------------------
 
     @one_at_a_time
-    def copy(self) -> Learner:
-        """Return an independent learner in the same state."""
+    def copy(self, into: Learner | None = None) -> Learner:
+        """Return an independent learner in the same state, in the arrays of an older copy."""
         other = type(self).__new__(type(self))
         for name, part in vars(self).items():  # arrays in lists are replaced, never written to
             setattr(other, name, part.copy() if hasattr(part, "copy") else part)
-        other.stages = [stage.copy() for stage in self.stages]
+        spare = (None if into is None else into.stage(type(stage)) for stage in self.stages)
+        other.stages = [*map(copy_of, self.stages, spare)]
+        other._undo = Undo()
         return other
 
     def _parts(self) -> dict[str, Any]:
@@ -563,6 +608,11 @@ class Learner(Guarded):
             part.restore(given if name.startswith("stage") else fitting(given, part.state()))
         check_arrays(learner, arrays)
         return learner
+
+
+def copy_of(stage: Any, spare: Any) -> Any:
+    """Return a copy of a stage; those of one's own may have a ``copy`` that takes no arrays."""
+    return stage.copy() if spare is None or type(stage) not in NAMES else stage.copy(spare)
 
 
 def warmup(*, rare: bool = True) -> None:

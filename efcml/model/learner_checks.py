@@ -20,7 +20,7 @@ from efcml.support.states import WHOLE, check_all, take
 T = TypeVar("T")
 # What is saved of a learner beside its arrays; matrices of more labels would not fit into memory.
 FACTS: dict[str, Any] = {"n_features": range(1, 2**31), "n_labels": range(1, 2**20)}
-FACTS |= {"layered": bool, "waiting": WHOLE, "warned": bool, "bounded": bool}
+FACTS |= {"layered": bool, "waiting": WHOLE, "warned": bool, "bounded": bool, "unit": float}
 FACTS |= dict.fromkeys(("window", "until"), range(1, 2**53))
 # Where features or labels may be missing, where a prior may hold to nothing that is shared, and
 # stages of one's own.
@@ -54,6 +54,7 @@ def check_facts(facts: Facts) -> Params:
     """Refuse facts that no learner has; return its parameters."""
     take(facts, "the learner", params=dict, **FACTS)
     check_all(facts["params"].keys() == {*Params.names()}, "it has other parameters than a learner")
+    check_all(0.0 < facts["unit"] < np.inf, "the unit of its weights is not above 0")
     return with_plain(Params, facts["params"])
 
 

@@ -230,6 +230,15 @@ class Params(Parameters):
         """Return the parameter names in order."""
         return tuple(facts_of(cls))
 
+    def check_width(self, n_features: int) -> None:
+        """Refuse parameters of another number of features."""
+        given = self.relevance
+        if not isinstance(given, str) and len(given) != n_features:
+            raise ValueError(
+                f"relevance must have one entry for each of {n_features} features; got "
+                f"{len(given)}."
+            )
+
     def merge_width(self, n_features: int, n_labels: int) -> float:
         """Return tau_q, the bandwidth of the space in which rules are compared: its dimension."""
         if self.merge_volume == "paper":
@@ -261,3 +270,11 @@ class Params(Parameters):
         """The cap of a rule's support that forgetting implies."""
         fixed = self.fixed_forgetting
         return math.inf if fixed == 1.0 else 1.0 / (1.0 - fixed)
+
+
+def has_own_functions(params: Params) -> bool:
+    """Tell whether functions from outside take part in learning."""
+    named = {name: facts.seam for name, facts in facts_of(Params).items() if facts.seam}
+    return bool(params.stages) or any(
+        seams.is_known(kind, getattr(params, name)) for name, kind in named.items()
+    )

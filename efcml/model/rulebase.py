@@ -429,7 +429,8 @@ class RuleBase(Stage):
     def _merge(self, pair):
         printed = self.params.merge_consequents == "paper"
         planes = reshape.printed_planes(self.arrays, pair, pair.overlap) if printed else None
-        i = reshape.merge(self.arrays, pair, self.n_rules, self.params.max_support)
+        most = self.params.max_support if self.settings.antecedents_forget else np.inf
+        i = reshape.merge(self.arrays, pair, self.n_rules, most)
         self.n_rules -= 1
         self._finish(i, planes)
         self._note("merge", i)
@@ -472,6 +473,10 @@ class RuleBase(Stage):
 
     # State
 
+    def in_use(self, name):
+        """Return which entries of an array mean something: there is room for more rules."""
+        return slice(self.n_rules if name in (*reshape.BY_RULE, "tested") else None)
+
     def add_labels(self, count):
         """Append labels that were absent (0) in every row so far.
 
@@ -508,7 +513,10 @@ class RuleBase(Stage):
         facts["uid"] += old.next_uid
         self.next_uid += old.next_uid
         self.counts = old.counts + self.counts + Counter(drop=old.n_rules)
-        self.diverged = old.diverged
+        if old.diverged is not None:
+            self.diverged = old.diverged
+        elif self.diverged is not None:
+            self.diverged = self.diverged[0] + old.next_uid, self.diverged[1] + gone
 
     def state(self):
         """Return the used entries of all arrays, every fact as one, and the numbers beside them."""

@@ -44,9 +44,9 @@ class Stage:
         raise NotImplementedError
 
     def answer(self, rows, scores, ahead=0) -> np.ndarray:
-        """Return the scores of rows that follow the last learned one; the state is only read.
+        """Return the scores of rows that are not learned; the state is only read.
 
-        The first of them comes ``ahead`` rows after the next.
+        Each comes ``ahead`` rows after the next one: a number, or one for each row (n,).
         """
         nothing, kept = np.zeros(len(rows)), np.ones(len(rows))
         return self.follow(rows, scores, np.full(scores.shape, np.nan), nothing, kept)
@@ -64,12 +64,24 @@ class Stage:
         """Take in labels that no row so far had."""
         self.arrays = self.table.resized(self.arrays, K=count)
 
-    def copy(self) -> Self:
-        """Return an independent copy."""
+    def copy(self, into=None) -> Self:
+        """Return an independent copy, in the arrays of an older one if they are as large."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
-        other.arrays = type(self.arrays)(*(array.copy() for array in self.arrays))
+        arrays, spare = self.arrays, (self if into is None else into).arrays
+        copies = [
+            np.zeros_like(old) if new is old or new.shape != old.shape else new
+            for old, new in zip(arrays, spare, strict=True)
+        ]
+        for name, old, new in zip(arrays._fields, arrays, copies, strict=True):
+            part = self.in_use(name)
+            new[part] = old[part]
+        other.arrays = type(arrays)(*copies)
         return other
+
+    def in_use(self, name):
+        """Return which entries of an array mean something."""
+        return slice(None)
 
     def __setstate__(self, state):
         """Take over a pickle; arrays that joblib maps into memory are read-only, and copied."""

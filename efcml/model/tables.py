@@ -119,14 +119,14 @@ Cases = namedtuple("Cases", CASES.names)  # type: ignore[misc]
 
 TEMPORAL = Table(f"""
 sums f8 6 6: of products of score, last errors and labels, and the label
-tally f8 4: sums that tell how quickly time forgets; squared errors, rows
+tally f8 5: sums that tell how quickly time forgets; squared errors, rows, delays
 evidence f8 2 5: for trust and for time
 last f8 4 K: last errors and labels, as they were and faded
 ago i8 K: rows since the label was known
 past f8 {REMEMBERED} 4 K: `last` as it was before some of the last rows
 past_ago i8 {REMEMBERED} K: likewise, `ago`
 past_row i8 {REMEMBERED}: which row + 1, or 0
-clock i8 4: rows that went by; rows between an answer and its labels, now and as was learned
+clock i8 3: rows that went by; rows between an answer and its labels; when steps are weighed
 ones f8 K: rows that had the label
 seen f8 K: rows that knew it
 """)

@@ -4,7 +4,7 @@ import numpy as np
 
 from efcml.kernels import temporal as kernel
 from efcml.kernels.planes import GAIN, SPREAD, WEIGHT
-from efcml.kernels.temporal import DELAY, LEARNED_AT, NEVER, TARGET, TIME
+from efcml.kernels.temporal import DELAY, LATE, NEVER, TARGET, TIME
 from efcml.model.stages import Stage
 from efcml.model.tables import TEMPORAL, Temporal
 
@@ -29,15 +29,16 @@ class TemporalStage(Stage):
         ``gone_by``: they were passed before, and come when somebody answers. Then about the median
         of their delays is followed.
         """
-        clock, self.late = self.arrays.clock, delay if gone_by else -1
+        clock, tally = self.arrays.clock, self.arrays.tally
+        self.late = delay if gone_by else -1
         step = 1 + int(clock[DELAY]) // 8
         usual = clock[DELAY] + np.clip(delay - clock[DELAY], -step, step) if gone_by else delay
-        if usual > 2 * clock[LEARNED_AT] + 1:
+        if usual * tally[WEIGHT] > 2 * tally[LATE] + tally[WEIGHT]:
             # Begin anew about time: the last rows say other things of the next than older ones do.
             a = self.arrays
             a.sums[1:TARGET], a.sums[TARGET, 1:TARGET] = 0.0, 0.0
-            a.evidence[TIME], a.tally[[GAIN, SPREAD]] = 0.0, 0.0
-            clock[LEARNED_AT] = usual
+            a.evidence[TIME], tally[[GAIN, SPREAD]] = 0.0, 0.0
+            tally[LATE] = usual * tally[WEIGHT]
         clock[DELAY] = usual
 
     def begin(self, rows, scores, Y, weights):
@@ -60,8 +61,8 @@ class TemporalStage(Stage):
         return out
 
     def answer(self, rows, scores, ahead=0):
-        """Return the scores of rows that follow the last learned one."""
-        out = np.empty(scores.shape)
+        """Return the scores of rows, each so many rows after the next one."""
+        out, ahead = np.empty(scores.shape), np.full(len(scores), ahead)
         kernel.answer_temporal(np.ascontiguousarray(scores), ahead, self.arrays, out)
         return out
 

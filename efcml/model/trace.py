@@ -83,10 +83,9 @@ UNHEARD.heard = False
 
 
 def learn_in_blocks(
-    learn: Callable, X: Floats, Y: Floats, trace: Trace | None, start: int, weights: Floats | None
+    learn: Callable, X: Floats, Y: Floats, trace: Trace | None, start: int, weights: Floats
 ) -> None:
     """Call ``learn(X, Y, trace, weights)`` for blocks of rows; interrupts wait for their ends."""
-    weights = np.ones(len(Y)) if weights is None else weights
     for first in range(start, len(Y), BLOCK):
         block = slice(first, first + BLOCK)
         part = None if trace is None else trace.part(block)

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_random_state
 from efcml.estimators.classifier import MultiLabelFace
 from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
-from efcml.model.params import Params
+from efcml.model.params import Params, has_own_functions
 from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals import LEAST_SQUARES
 from efcml.support.aliases import Floats, Ints
 from efcml.support.declared import other, with_parameters
-from efcml.support.guard import Guarded, one_at_a_time
+from efcml.support.guard import Guarded, Undo, one_at_a_time
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -44,6 +44,7 @@ class PerLabelLearner(Guarded):
             )
         params = replace(params, projection=None)  # each rule base has all features
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
+        self.calls_others, self._undo = has_own_functions(params), Undo()
         self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
         self.models, given = [], params.relevance
@@ -81,12 +82,21 @@ class PerLabelLearner(Guarded):
         trace: Trace | None = None,
         weights: "Floats | None" = None,
     ) -> Self:
-        """Learn rows in order; any split into calls gives the same state."""
-        learn_in_blocks(self._learn_block, X, Y, trace, 0, weights)
+        """Learn rows in order; any split into calls gives the same state.
+
+        After an error the learner is as it was before the call.
+        """
+        weights = np.ones(len(Y)) if weights is None else weights
+        self._undo.call(self, len(Y), "_learn", X, Y, weights, trace=trace)
         return self
 
+    def _learn(
+        self, X: "Floats", Y: "Floats", weights: "Floats", trace: Trace | None = None
+    ) -> None:
+        learn_in_blocks(self._learn_block, X, Y, trace, 0, weights)
+
     def _learn_block(
-        self, X: "Floats", Y: "Floats", trace: Trace | None, *weights: "Floats"
+        self, X: "Floats", Y: "Floats", trace: Trace | None, weights: "Floats"
     ) -> None:
         """Learn rows, label by label, and note what is said of them or of those of the trace.
 
@@ -101,7 +111,7 @@ class PerLabelLearner(Guarded):
                 part.rows = None if seen is X else seen
                 part.ahead, part.delay = trace.ahead, trace.delay
                 parts.append(part)
-            model.learn(X, y, part, *weights)
+            model.learn(X, y, part, weights)
             if trace is not None and part is not None:
                 trace.scores[:, label] = part.scores[:, 0]
                 step = int(label) * LABEL_STEP
@@ -113,19 +123,19 @@ class PerLabelLearner(Guarded):
             trace.events.sort(key=lambda event: event[0])
 
     @one_at_a_time
-    def score(self, X: "Floats") -> "Floats":
-        """Return the (n, K) continuous outputs."""
+    def score(self, X: "Floats", ahead: "Ints | int" = 0) -> "Floats":
+        """Return the (n, K) continuous outputs of rows, each so many rows after the next one."""
         scores = np.empty((len(X), self.n_labels))
         for model, label in zip(self.models, self.order, strict=True):
-            answer = model.score(X)
+            answer = model.score(X, ahead)
             scores[:, label] = answer[:, 0]
             if self.chained:
                 X = np.hstack([X, decide(answer)])
         return scores
 
-    def answer(self, X: "Floats", known: "Floats | None" = None) -> Answer:
+    def answer(self, X: "Floats", known: "Floats | None" = None, ahead: "Ints | int" = 0) -> Answer:
         """Return scores, and decisions and probabilities that follow from them alone."""
-        return plain_answer(self.score(X), known)
+        return plain_answer(self.score(X, ahead), known)
 
     def add_labels(self, count: int) -> NoReturn:
         """Refuse: the rows so far are gone, and a new label's rules would need them."""
@@ -134,10 +144,12 @@ class PerLabelLearner(Guarded):
         )
 
     @one_at_a_time
-    def copy(self) -> Self:
-        """Return an independent learner in the same state."""
+    def copy(self, into: Self | None = None) -> Self:
+        """Return an independent learner in the same state, in the arrays of an older copy."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self), models=[model.copy() for model in self.models])
+        spare = [None] * len(self.models) if into is None else into.models
+        models = [model.copy(old) for model, old in zip(self.models, spare, strict=True)]
+        vars(other).update(vars(self), models=models, _undo=Undo())
         return other
 
     @classmethod
@@ -186,7 +198,7 @@ class OneVsRestEFC(MultiLabelFace):
     beta: float = LEAST_SQUARES["beta"]
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
-        return PerLabelLearner(self._params(), n_features, n_labels)
+        return PerLabelLearner(self._params(n_features), n_features, n_labels)
 
 
 @with_parameters
@@ -207,7 +219,7 @@ class ChainEFC(OneVsRestEFC):
 
     def _new_learner(self, n_features: int, n_labels: int) -> PerLabelLearner:
         order = read_order(self.order, n_labels, self.random_state)
-        return PerLabelLearner(self._params(), n_features, n_labels, order)
+        return PerLabelLearner(self._params(n_features), n_features, n_labels, order)
 
 
 def read_order(order: Any, n_labels: int, random_state: Any) -> "Ints":

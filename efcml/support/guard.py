@@ -9,6 +9,7 @@ save, and the last digits would depend on their number.
 from __future__ import annotations
 
 import threading
+import warnings
 
 # Those of `signal` look every handler up among its constants: ten times the time, every row.
 from _signal import getsignal, signal  # type: ignore[import-not-found]
@@ -22,6 +23,8 @@ from weakref import WeakKeyDictionary
 from threadpoolctl import ThreadpoolController
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+LONG = 500  # rows; before a call with so many, the object is copied
 
 # Nothing is stored in the object itself: copies, pickles, clones and files know nothing of it.
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -56,6 +59,45 @@ class Guarded:
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()  # ten times as fast as copying every part
+
+
+class Undo:
+    """What brings an object back to where it was before a call that breaks off.
+
+    That is a copy of it, and the short calls since then, which are made again: so a call of one row
+    need not copy everything. Functions of a user may not answer the same again; where there are
+    some, every call begins with a copy.
+    """
+
+    def __init__(self) -> None:
+        self.before: Any = None
+        self.calls: list[tuple[str, Any]] = []
+        self.rows = LONG  # since the copy; so many, and the next call needs another one
+
+    def call(self, thing: Any, rows: int, name: str, *given: Any, **more: Any) -> None:
+        """Call a method with some rows; ``more`` is left out when the call is made again."""
+        if self.rows + rows >= LONG or thing.calls_others:
+            self.before, self.calls, self.rows = thing.copy(self.before), [], 0
+        try:
+            getattr(thing, name)(*given, **more)
+        except BaseException as error:
+            with interrupts_held():
+                self._go_back(thing, error)
+            raise
+        self.rows += rows + 1
+        if self.rows < LONG:
+            kept = (part.copy() if hasattr(part, "copy") else part for part in given)
+            self.calls.append((name, tuple(kept)))
+
+    def _go_back(self, thing: Any, error: BaseException) -> None:
+        vars(thing).update(vars(self.before.copy() if self.calls else self.before))
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                for name, given in self.calls:
+                    getattr(thing, name)(*given)
+        except Exception:
+            vars(thing).update(vars(self.before))
+            error.add_note(f"What the {self.rows} rows before this call taught is lost, too.")
 
 
 @contextmanager

@@ -66,7 +66,7 @@ class NaiveLearner:
     """Scale, rules, cases, recent cases, time, labels; the scale stays what the batch shows."""
 
     def __init__(self, params, p, K):
-        self.params, self.p, self.K = params, p, K
+        self.params, self.p, self.K, self.unit = params, p, K, 1.0
 
     def scale(self, X):
         return np.clip((X - self.mean) / self.deviation, -self.params.clip, self.params.clip)
@@ -76,7 +76,8 @@ class NaiveLearner:
     def fit(self, X, Y, weights=None):
         w = np.ones(len(X)) if weights is None else weights
         some = ~np.isnan(Y).all(axis=1)
-        X, Y, w = X[some], Y[some], w[some]
+        self.unit = np.median(w[some])
+        X, Y, w = X[some], Y[some], w[some] / self.unit
         self.mean, self.deviation = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
         rows = self.scale(X)
         if np.isnan(rows).any():
@@ -221,7 +222,7 @@ class NaiveLearner:
 
     def learn(self, X, Y, weights=None):
         """Scores, decisions and probabilities of rows, each before it is learned."""
-        w = np.ones(len(X)) if weights is None else weights
+        w = np.ones(len(X)) if weights is None else weights / self.unit
         found = [self.learn_row(x, y, v) for x, y, v in zip(self.scale(X), Y, w, strict=True)]
         return tuple(np.array(part) for part in zip(*found, strict=True))
 

@@ -290,7 +290,7 @@ class NaiveRules:
             )
             expected = self.echo.listen(y - slow, fast - slow)
         if with_planes and not (born and p.update == "paper"):
-            kept = float(np.exp(psi @ np.log(left) / len(psi)))
+            kept = float(np.exp(weight * psi @ np.log(left) / len(psi)))
             for i, rule in enumerate(self.rules):
                 if psi[i] >= p.activation_floor and not (born and rule is winner):
                     w = weight * psi[i]

@@ -90,8 +90,8 @@ class NaiveCases:
             return
         said = self.share(x)[0] @ self.u
         expected = self.echo.listen(errors, said) if self.recent else np.zeros((2, self.K))
-        self.trial.note(errors - expected[0], said - expected[1], weight, 0.99)
-        self.owed *= min(kept, self.fade)
+        self.trial.note(errors - expected[0], said - expected[1], weight, 0.99**weight)
+        self.owed *= min(kept, self.fade**weight)
         self.wait += 1
         new = len(self.rows) < self.capacity or self.wait >= 5
         if self.owed < 0.99 or (new and self.owed < 1.0):  # towards no error anywhere
@@ -405,7 +405,9 @@ class NaiveLabels:
         for row in self.history:
             row[2] *= kept
         self.history.append([y, s, weight])
-        self.learn_curves(s, y, known, weight)
+        times = int(np.ceil(min(weight, 100.0)))
+        for _ in range(times):
+            self.learn_curves(s, y, known, min(weight, 100.0) / times)
         self.rows += 1
         if self.rows >= self.renewal:
             self.renew()
