@@ -103,10 +103,10 @@ def test_the_time_of_all_parts_adds_up_and_the_file_is_written_now_and_then(
     songs, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as patched:
-        patched.setattr(blocks.time, "perf_counter", map(float, count()).__next__)
         arguments = run_arguments(songs, "--checkpoint", tmp_path / "c.npz", "--out", tmp_path)
         interrupted(arguments, patched)
         small_blocks(patched, 5)
+        patched.setattr(blocks, "perf_counter", map(float, count()).__next__)
         assert main(arguments) == 0
     assert json.loads((tmp_path / "summary.json").read_text())["ms_per_sample"] == 1e3 * 4 / 20
     clock, written = [0.0], []
@@ -114,14 +114,14 @@ def test_the_time_of_all_parts_adds_up_and_the_file_is_written_now_and_then(
     def write(path, content, arrays):
         written.append(content["done"])
 
-    def next_size(size, *given):
-        clock[0] += 2.0
-        return size
+    def perf_counter():
+        clock[0] += 1.0
+        return clock[0]
 
     monkeypatch.setattr(stream.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(stream, "write", write)
     small_blocks(monkeypatch, 4)
-    monkeypatch.setattr(blocks, "next_size", next_size)
+    monkeypatch.setattr(blocks, "perf_counter", perf_counter)
     assert main(run_arguments(songs, "--out", tmp_path / "a", "--checkpoint", tmp_path / "c")) == 0
     assert written == [0, 12, 20]
 
@@ -130,7 +130,7 @@ EAGER = """
 import sys
 from efcml.cli import main, run, stream
 from efcml.evaluation import blocks
-stream.SECONDS_BETWEEN, blocks.MOST_GROWTH = 0.0, 1
+stream.SECONDS_BETWEEN, blocks.ROWS = 0.0, 32
 run.write_pages = lambda *given, **how: []
 sys.exit(main())
 """

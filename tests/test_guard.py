@@ -3,14 +3,17 @@
 import copy
 import pickle
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 
 import numpy as np
 import pytest
 from helpers.cli_files import write_csv
-from helpers.streams import assert_identical, make_params, random_rows, state_of
+from helpers.models import freeze
+from helpers.streams import make_params, random_rows
 
 from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
 from efcml.cli import main
@@ -18,8 +21,10 @@ from efcml.compat.river import RiverEFCML
 from efcml.explain import explanation as reading
 from efcml.model import reshape
 from efcml.model import trace as trace_module
+from efcml.model.cases import CaseStage
 from efcml.model.learner import Learner
 from efcml.model.rulebase import RuleBase
+from efcml.model.stages import Stage
 from efcml.studies import runs as runs_module
 from efcml.support import guard
 from efcml.support.guard import blas_pools, interrupts_held, one_blas_thread
@@ -223,37 +228,105 @@ def interrupt_at(monkeypatch):
     return lambda number: left.__setitem__(0, number)
 
 
+def failing_once(function, error, at):
+    """Return a function that raises an error when it is called for the n-th time."""
+    calls = count(1)
+
+    def failing(*given, **more):
+        if next(calls) == at:
+            raise error
+        return function(*given, **more)
+
+    return failing
+
+
 @pytest.mark.parametrize("make", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
-def test_whole_rows_are_learned(make, rng, interrupt_at):
+@pytest.mark.parametrize("rows", [1, 20])
+@pytest.mark.parametrize("error", [MemoryError("too much"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize(("stage", "name"), [(RuleBase, "_act"), (CaseStage, "follow")])
+def test_a_call_that_breaks_off_changes_nothing(make, rows, error, stage, name, rng, monkeypatch):
+    initial, (X, Y) = random_rows(rng, 20, 2, 2), random_rows(rng, 60, 2, 2)
+    (clf, expected), broken = (make(**CAP).fit(*initial) for _ in range(2)), 0
+    for first in range(0, len(X), rows):
+        part, before = (X[first : first + rows], Y[first : first + rows]), freeze(clf)
+        with monkeypatch.context() as patch:
+            patch.setattr(stage, name, failing_once(getattr(stage, name), error, at=1))
+            try:
+                clf.partial_fit(*part)
+                continue  # there was no event
+            except type(error):
+                broken += 1
+        assert freeze(clf) == before
+        clf.partial_fit(*part)
+    assert broken
+    assert freeze(clf) == freeze(expected.partial_fit(X, Y))
+
+
+weather = []
+
+
+def check_weather(value):
+    if weather:
+        raise ZeroDivisionError("it rains")
+    return value
+
+
+class Shaky(Stage):
+    """A stage of one's own."""
+
+    def __init__(self, n_features, n_labels):
+        pass
+
+    def follow(self, rows, scores, Y, weights, kept):
+        return check_weather(scores)
+
+    def add_labels(self, count):
+        check_weather(None)
+
+
+@pytest.mark.parametrize(
+    "own", [{"merging": lambda pair: check_weather(0.0)}, {"stages": (Shaky,)}], ids=list
+)
+def test_functions_of_a_user_may_go_on_failing(own, rng, monkeypatch):
+    clf = EFCMLClassifier(**CAP | own).fit(*random_rows(rng, 20, 2, 2))
+    X, Y = random_rows(rng, 60, 2, 2)
+    for t in range(10):
+        clf.partial_fit(X[[t]], Y[[t]])
+    before = freeze(clf)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules[__name__], "weather", ["rain"])
+        with pytest.raises(ZeroDivisionError):
+            clf.partial_fit(X[10:], Y[10:])
+        assert freeze(clf) == before
+        if "stages" in own:
+            with pytest.raises(ZeroDivisionError):
+                clf.add_labels(1)
+            assert freeze(clf) == before
+    clf.partial_fit(X[10:], Y[10:])
+
+
+@pytest.mark.parametrize("make", [EFCMLClassifier, OneVsRestEFC, ChainEFC])
+def test_an_interrupt_between_blocks_takes_the_whole_call_back(make, rng, interrupt_at):
     initial, (X, Y) = random_rows(rng, 20, 2, 2), random_rows(rng, 40, 2, 2)
-    clf, expected = (make(**CAP).fit(*initial) for _ in range(2))
+    clf = make(**CAP).fit(*initial)
+    before = freeze(clf)
     interrupt_at(4)
     with pytest.raises(KeyboardInterrupt):
         clf.partial_fit(X, Y)
-    interrupt_at(0)
-    learned = getattr(clf.learner_, "models", [clf.learner_])[0].rows_seen - 20
-    assert 0 < learned < 40
-    expected.partial_fit(X[:learned], Y[:learned])
-    pairs = [getattr(one.learner_, "models", [one.learner_]) for one in (clf, expected)]
-    for one, other in zip(*pairs, strict=True):
-        assert_identical(state_of(one), state_of(other))
+    assert freeze(clf) == before
 
 
-def test_rows_of_a_warm_up_stay_held(rng, monkeypatch):
-    """The fit at the end of the warm-up may take long: it ends at once, and is made later."""
+def test_a_first_call_that_breaks_off_leaves_a_new_classifier(rng, monkeypatch):
+    """The fit at the end of the warm-up may take long: it ends at once."""
     X, Y = random_rows(rng, 30, 2, 2)
     clf, expected = EFCMLClassifier(**CAP), EFCMLClassifier(**CAP).partial_fit(X, Y)
-
-    def interrupted(*given):
-        raise KeyboardInterrupt
-
+    before = freeze(clf)
     with monkeypatch.context() as patch:
-        patch.setattr(RuleBase, "begin", interrupted)
+        patch.setattr(RuleBase, "begin", failing_once(RuleBase.begin, KeyboardInterrupt(), at=1))
         with pytest.raises(KeyboardInterrupt):
             clf.partial_fit(X, Y)
-    assert (clf.n_rules_, len(clf.learner_.held)) == (0, 9)
-    clf.partial_fit(X[9:], Y[9:])
-    assert_identical(state_of(clf.learner_), state_of(expected.learner_))
+    assert freeze(clf) == before
+    assert freeze(clf.partial_fit(X, Y)) == freeze(expected)
 
 
 def test_a_told_row_is_learned_and_paid_for(rng, interrupt_at):

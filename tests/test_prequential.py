@@ -18,7 +18,6 @@ from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, preque
 from efcml.evaluation import blocks
 from efcml.measures import MEASURES, trend
 from efcml.model.learner import Learner
-from efcml.model.trace import Trace
 
 MODELS = {
     "efcml": lambda: EFCMLClassifier(**QUICK),
@@ -35,9 +34,7 @@ def start(name, how, X, Y):
 
 
 def in_blocks_of(monkeypatch, size):
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", size)
-    monkeypatch.setattr(blocks, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
+    monkeypatch.setattr(blocks, "ROWS", size)
 
 
 # -- models of efcml ------------------------------------------------------------------------
@@ -186,22 +183,6 @@ def test_an_interrupt_leaves_whole_blocks(name, how, monkeypatch):
         patch.setattr(Learner, "learn", interrupted)
         prequential(model, X, Y)
     assert freeze(model) == freeze(expected)
-
-
-def test_block_sizes_follow_the_time(monkeypatch):
-    """Half a second each, and at most four times as long as the one before."""
-    now, found, spent = [0.0], [], iter([1e-3, *[0.0625] * 60])
-
-    def run(block):
-        found.append(block.stop - block.start)
-        now[0] += next(spent) * (block.stop - block.start)
-
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", 4)
-    monkeypatch.setattr(blocks.time, "perf_counter", lambda: now[0])
-    trace = Trace.for_rows(60, 1)
-    blocks.in_blocks(60, run, trace, found.append)
-    assert found[::2] == found[1::2] == [4, 16, *[8] * 5]
-    assert trace.seconds == pytest.approx(0.004 + 0.0625 * 56)
 
 
 # -- results --------------------------------------------------------------------------------

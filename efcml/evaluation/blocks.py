@@ -1,7 +1,7 @@
 """The loop over the rows of a stream, in blocks: an interrupt leaves whole ones behind."""
 
-import time
 from collections.abc import Callable
+from time import perf_counter
 from typing import TypeAlias
 
 from efcml.model.trace import Trace
@@ -9,7 +9,7 @@ from efcml.support.guard import interrupts_held
 
 AfterBlock: TypeAlias = Callable[[int], object]  # gets the number of rows of the block
 
-ROWS, FEW = 128, 8  # of a block: of models of efcml; of others, which may take long for each row
+ROWS, FEW = 128, 8  # of a block
 
 
 def in_blocks(
@@ -18,20 +18,20 @@ def in_blocks(
     trace: Trace,
     after_block: AfterBlock,
     *,
-    rows: int = ROWS,
+    few: bool = False,
     border: int = 0,
 ) -> None:
     """Call ``run(block)`` for slices of n rows in order, and note its time in the trace.
 
-    No block crosses the border. An interrupt waits for the end of a block, and of
-    ``after_block(rows)``, which may break off, too: no row is lost.
+    Where rows may take long, a block has ``few``. No block crosses the border. An interrupt waits
+    for the end of a block, and of ``after_block(rows)``, which may break off, too: no row is lost.
     """
-    low = 0
+    low, size = 0, FEW if few else ROWS
     while low < n:
-        high = min(low + rows, border if low < border else n)
+        high = min(low + size, border if low < border else n)
         with interrupts_held():
-            begin = time.perf_counter()
+            begin = perf_counter()
             run(slice(low, high))
-            trace.seconds += time.perf_counter() - begin
+            trace.seconds += perf_counter() - begin
             after_block(high - low)
         low = high

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.evaluation.adapters import ANSWERS, ForeignPass, last_step, pass_steps
-from efcml.evaluation.blocks import FEW, in_blocks
+from efcml.evaluation.blocks import in_blocks
 from efcml.evaluation.prequential_result import PrequentialResult
 from efcml.model.learner import warmup
 from efcml.model.trace import Trace
@@ -139,7 +139,7 @@ def begin_pass(
         queried = np.zeros(Y.shape if by_label else len(Y), dtype=np.bool_)
         go = partial(active.run_stream, model, X, Y, trace, queried)
     elif not ours:
-        go = partial(loop, partial(foreign.run, trace, learn, delay), rows=FEW)
+        go = partial(loop, partial(foreign.run, trace, learn, delay), few=True)
     elif learn:
         run = partial(learn_block, learner, X, Y, trace, delay)
         go = partial(loop, run, border=max(len(Y) - delay, 0))

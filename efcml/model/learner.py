@@ -35,7 +35,7 @@ from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
-from efcml.support.guard import Guarded, Undo, one_at_a_time, one_blas_thread
+from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread, whole_or_not_at_all
 from efcml.support.masks import densify, known_rows, writeable
 from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
@@ -68,7 +68,6 @@ class Learner(Guarded):
         # The last rows with a known label, their labels and weights, in parts.
         none = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
         self._latest: list[Any] = [none]
-        self._undo = Undo()
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -270,7 +269,9 @@ class Learner(Guarded):
         """
         delay = (0 if trace is None else trace.delay) if late is None else late
         weights = np.ones(len(Y)) if weights is None else self._in_units(weights)
-        self._undo.call(self, len(Y), "_learn", X, Y, weights, delay, late is not None, trace=trace)
+        whole_or_not_at_all(
+            self, len(Y), "_learn", X, Y, weights, delay, late is not None, trace=trace
+        )
         self._warn_of_divergence()
         return self
 
@@ -511,7 +512,7 @@ class Learner(Guarded):
     @one_at_a_time
     def pass_rows(self, count: int) -> None:
         """Let rows of the stream go by of which nothing is learned."""
-        self._undo.call(self, 0, "_pass_rows", count)
+        whole_or_not_at_all(self, 0, "_pass_rows", count)
 
     def _pass_rows(self, count: int) -> None:
         if self.watch is not None and self.watch.in_doubt:
@@ -523,7 +524,7 @@ class Learner(Guarded):
     @one_at_a_time
     def add_labels(self, count: int) -> None:
         """Take in labels that appear late; every row so far counts as not having them."""
-        self._undo.call(self, 0, "_add_labels", count)
+        whole_or_not_at_all(self, 0, "_add_labels", count)
 
     def _add_labels(self, count: int) -> None:
         self.n_labels += count
@@ -544,8 +545,7 @@ class Learner(Guarded):
         for name, part in vars(self).items():  # arrays in lists are replaced, never written to
             setattr(other, name, part.copy() if hasattr(part, "copy") else part)
         spare = (None if into is None else into.stage(type(stage)) for stage in self.stages)
-        other.stages = [*map(copy_of, self.stages, spare)]
-        other._undo = Undo()
+        other.stages, other._latest = [*map(copy_of, self.stages, spare)], [self.latest]
         return other
 
     def _parts(self) -> dict[str, Any]:

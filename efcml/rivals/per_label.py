@@ -16,7 +16,7 @@ from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals import LEAST_SQUARES
 from efcml.support.aliases import Floats, Ints
 from efcml.support.declared import other, with_parameters
-from efcml.support.guard import Guarded, Undo, one_at_a_time
+from efcml.support.guard import Guarded, one_at_a_time, whole_or_not_at_all
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -44,7 +44,7 @@ class PerLabelLearner(Guarded):
             )
         params = replace(params, projection=None)  # each rule base has all features
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
-        self.calls_others, self._undo = has_own_functions(params), Undo()
+        self.calls_others = has_own_functions(params)
         self.chained = order is not None
         self.order = np.arange(n_labels) if order is None else order  # label of each learner
         self.models, given = [], params.relevance
@@ -87,7 +87,7 @@ class PerLabelLearner(Guarded):
         After an error the learner is as it was before the call.
         """
         weights = np.ones(len(Y)) if weights is None else weights
-        self._undo.call(self, len(Y), "_learn", X, Y, weights, trace=trace)
+        whole_or_not_at_all(self, len(Y), "_learn", X, Y, weights, trace=trace)
         return self
 
     def _learn(
@@ -149,7 +149,7 @@ class PerLabelLearner(Guarded):
         other = object.__new__(type(self))
         spare = [None] * len(self.models) if into is None else into.models
         models = [model.copy(old) for model, old in zip(self.models, spare, strict=True)]
-        vars(other).update(vars(self), models=models, _undo=Undo())
+        vars(other).update(vars(self), models=models)
         return other
 
     @classmethod

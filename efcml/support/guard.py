@@ -28,6 +28,8 @@ LONG = 500  # rows; before a call with so many, the object is copied
 
 # Nothing is stored in the object itself: copies, pickles, clones and files know nothing of it.
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_undos: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_undos: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def one_at_a_time(function: Method) -> Method:
@@ -74,22 +76,20 @@ class Undo:
         self.calls: list[tuple[str, Any]] = []
         self.rows = LONG  # since the copy; so many, and the next call needs another one
 
-    def call(self, thing: Any, rows: int, name: str, *given: Any, **more: Any) -> None:
-        """Call a method with some rows; ``more`` is left out when the call is made again."""
+    def prepare(self, thing: Any, rows: int) -> None:
+        """Copy an object before a call with so many rows, if it is time."""
         if self.rows + rows >= LONG or thing.calls_others:
             self.before, self.calls, self.rows = thing.copy(self.before), [], 0
-        try:
-            getattr(thing, name)(*given, **more)
-        except BaseException as error:
-            with interrupts_held():
-                self._go_back(thing, error)
-            raise
+
+    def note(self, rows: int, name: str, given: tuple[Any, ...]) -> None:
+        """Note a call that has been made."""
         self.rows += rows + 1
         if self.rows < LONG:
             kept = (part.copy() if hasattr(part, "copy") else part for part in given)
             self.calls.append((name, tuple(kept)))
 
-    def _go_back(self, thing: Any, error: BaseException) -> None:
+    def go_back(self, thing: Any, error: BaseException) -> None:
+        """Let an object be as it was before the call that raised the error."""
         vars(thing).update(vars(self.before.copy() if self.calls else self.before))
         try:
             with warnings.catch_warnings(action="ignore"):
@@ -98,6 +98,23 @@ class Undo:
         except Exception:
             vars(thing).update(vars(self.before))
             error.add_note(f"What the {self.rows} rows before this call taught is lost, too.")
+
+
+def whole_or_not_at_all(thing: Any, rows: int, name: str, *given: Any, **more: Any) -> None:
+    """Call a method of a guarded object; if it breaks off, the object is as it was before.
+
+    ``more`` is left out where the call is made again.
+    """
+    undo = _undos.pop(thing, None) or Undo()
+    undo.prepare(thing, rows)
+    try:
+        getattr(thing, name)(*given, **more)
+    except BaseException as error:
+        with interrupts_held():
+            undo.go_back(thing, error)
+        raise
+    undo.note(rows, name, given)
+    _undos[thing] = undo
 
 
 @contextmanager

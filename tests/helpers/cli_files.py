@@ -87,23 +87,22 @@ def without_notes(text, lines=None):
 
 
 def small_blocks(monkeypatch, size):
-    """Let streams run in blocks of so many rows, however long they take."""
-    monkeypatch.setattr(blocks, "FIRST_BLOCK", size)
-    monkeypatch.setattr(blocks, "SECONDS_PER_BLOCK", 1e9)
-    monkeypatch.setattr(blocks, "MOST_GROWTH", 1)
+    """Let streams run in blocks of so many rows."""
+    monkeypatch.setattr(blocks, "ROWS", size)
 
 
 def interrupt_after(monkeypatch, block, times=1):
     """Send Ctrl-C while a block is running."""
-    next_size, done = blocks.next_size, iter(range(100))
+    read = iter(range(200))  # the clock, before and after a block
 
-    def interrupted(*given):
-        if next(done) == block:
+    def interrupted():
+        now = next(read)
+        if now == 2 * block + 1:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
-        return next_size(*given)
+        return float(now)
 
-    monkeypatch.setattr(blocks, "next_size", interrupted)
+    monkeypatch.setattr(blocks, "perf_counter", interrupted)
 
 
 def results(folder):

@@ -11,6 +11,7 @@ import pytest
 
 from efcml import ActiveLearner, EFCMLClassifier, datasets
 from efcml.datasets import DatasetNotFound
+from efcml.model.learner import Learner
 from efcml.model.stages import Stage
 from efcml.model.trace import Trace
 
@@ -101,8 +102,8 @@ def freeze(value):
         return tuple(freeze(part) for part in value)
     if type(value) is object:  # stands for something; its repr is an address
         return "object"
-    if hasattr(value, "latest"):
-        _ = value.latest  # puts together rows that came in several calls
+    if isinstance(value, Learner):
+        value = value.copy()  # puts together rows that came in several calls
     if type(value).__module__.startswith("efcml"):
         kept = {name: part for name, part in vars(value).items() if name != "_made"}
         return type(value).__name__, freeze(kept)  # what held rows say is made when it is asked for
