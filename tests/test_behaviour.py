@@ -100,6 +100,30 @@ def test_weights_count_as_rows_in_all_that_is_learned_from_errors(rng):
     assert np.allclose(*rows) and rows[0].tolist() == [700.0] * 3
 
 
+def test_one_heavy_row_is_no_more_than_the_row_many_times(rng):
+    """In probabilities: a contrary row of weight 100, and 300 rows of a new stream after it."""
+    X, Y = products(rng, 1200)
+    x, y = X[600:601], 1.0 - Y[600:601]
+
+    def brier(*steps):
+        clf = EFCMLClassifier().fit(X[:INITIAL], Y[:INITIAL]).partial_fit(X[300:600], Y[300:600])
+        for weight in steps:
+            clf.partial_fit(x, y, sample_weight=weight)
+        return ((clf.predict_proba(X[601:]) - Y[601:]) ** 2).mean()
+
+    none, heavy, often = brier(), brier(100.0), brier(*[1.0] * 100)
+    assert none < heavy <= often
+
+
+@pytest.mark.parametrize("weight", [1e-3, 0.3, 100.0])
+def test_weights_that_are_all_alike_change_nothing(rng, weight):
+    X, Y = products(rng, 500)
+    plain = EFCMLClassifier().fit(X[:INITIAL], Y[:INITIAL]).partial_fit(X[INITIAL:], Y[INITIAL:])
+    same = EFCMLClassifier().fit(X[:INITIAL], Y[:INITIAL], np.full(INITIAL, weight))
+    same.partial_fit(X[INITIAL:], Y[INITIAL:], sample_weight=np.full(500 - INITIAL, weight))
+    assert np.array_equal(same.predict_proba(X), plain.predict_proba(X))
+
+
 @pytest.mark.parametrize("where", ["initial", "stream", "both"])
 def test_wild_values_cost_no_more_than_missing_ones(rng, where):
     X = rng.normal(size=(1200, 5))

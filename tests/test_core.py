@@ -190,6 +190,18 @@ def test_inverses_stay_inverses(rng, forgetting):
         assert_allclose(-np.linalg.slogdet(whole(joint.copy()))[1], log_det, atol=1e-6)
 
 
+@pytest.mark.parametrize("floor, most", [(0.0, np.inf), (0.1, 100.0)])
+def test_support_is_capped_alike_by_rows_and_merges(rng, floor, most):
+    """Forgetting caps it where there is a floor for the variance, and there alone."""
+    X, Y = random_rows(rng, 400, 2, 2)
+    learner = unscaled_learner(2, 2, forgetting=0.99, variance_floor=floor, max_rules=2)
+    rules = learner.learn(X, Y).rules
+    before = rules.support.sum()
+    assert rules.n_rules == 2
+    rules._merge(rules._compare(0, 1)[0])
+    assert rules.support.tolist() == [pytest.approx(min(before, most))]
+
+
 @pytest.mark.parametrize("known", [1.0, 0.7])
 @pytest.mark.parametrize("direction", [reshape.across_labels, reshape.along_axis])
 def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml.kernels.watch import UNFIT
+from efcml.kernels.watch import DOUBT, HELD, UNFIT
 from efcml.model import rescaling
 from efcml.model.cases import CaseStage
 from efcml.model.learner import Learner
@@ -264,6 +264,39 @@ def test_a_doubt_that_ends_mutes_what_was_off_for_nothing():
 def test_how_far_a_change_may_go(a, b):
     assert is_far(np.array([1.0, a]), np.array([0.0, b]))
     assert not is_far(np.array([1.0, 0.2]), np.array([3.0, -40.0]))
+
+
+def test_a_doubt_that_cannot_end_holds_no_more_rows(rng):
+    """A criterion that fails where rules begin anew: every row is refused until it works again."""
+    works = [True]
+    params = make_params(scaling="follow", merging=lambda pair: 0.0 if works[0] else np.nan)
+    X, Y = random_rows(rng, 300, 3, 2)
+    X[200:] += 50.0
+    learner = Learner(params, 3, 2).fit(X[:150], Y[:150]).learn(X[150:200], Y[150:200])
+    works[0] = False
+    refused = 0
+    for t in range(200, 300):
+        try:
+            learner.learn(X[t : t + 1], Y[t : t + 1])
+        except ValueError:
+            refused += 1
+        assert learner.watch.arrays.count[HELD] < MOST_HELD
+    assert refused > 0
+    watch = ScaleWatch(3, 2)
+    watch.arrays.count[[DOUBT, HELD]] = 1, MOST_HELD  # as no learner leaves it
+    assert watch.watch(X[:1], X[:1], Y[:1], np.ones(1), 6.0) == (1, True)
+    assert watch.arrays.count[HELD] == MOST_HELD
+
+
+def test_what_begins_anew_is_stopped_where_the_old_rules_were_not(rng):
+    X, Y = random_rows(rng, 300, 3, 2)
+    learner = Learner(make_params(), 3, 2).fit(X[:200], Y[:200])
+    old, new = learner.rules, learner.rules.copy()
+    new.diverged = 0, 10
+    old.arrays.clock[0] += 100
+    uid = old.next_uid
+    new.follow_on(old)
+    assert new.diverged == (uid, 110)
 
 
 def test_what_begins_anew_goes_on_counting(rng):

@@ -163,6 +163,18 @@ def test_a_feature_that_is_missing_is_nan_to_the_learner():
     assert freeze(model.learner) == freeze(learner)
 
 
+@pytest.mark.parametrize("rows", [3, WARM])
+def test_a_row_that_breaks_off_leaves_neither_features_nor_labels(rows, monkeypatch):
+    model = learned(rows)
+    before = freeze(model)
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "_learn", lambda *given, **more: 1 / 0)
+        with pytest.raises(ZeroDivisionError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.learn_one({"a": 1.0, "new": 2.0}, {"u": True, "new label": True})
+    assert freeze(model) == before
+
+
 def test_features_after_the_warm_up_are_counted_and_ignored():
     model, twin = learned(WARM), learned(WARM)
     x, y = {"a": 1.0, "b": 0.0, "c": 0.5}, {"u": True, "v": False, "w": True}

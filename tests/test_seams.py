@@ -217,6 +217,20 @@ def test_a_stage_of_ones_own(rng, how):
     assert learner.score(X).shape == (120, 3)
 
 
+def test_stages_are_made_once(rng):
+    """Also where rules begin anew."""
+    made = []
+
+    def make(*sizes):
+        made.append(sizes)
+        return Bias(*sizes)
+
+    X, Y = random_rows(rng, 60, 3, 2)
+    learner = Learner(make_params(stages=(make,)), 3, 2).fit(X, Y)
+    learner.begin_anew(*learner.latest)
+    assert made == [(3, 2)]
+
+
 def test_functions_without_a_name_cannot_be_saved(rng):
     X, Y = random_rows(rng, 30, 2, 2)
     learner = Learner(make_params(merging=lambda pair: 0.0), 2, 2).fit(X, Y)

@@ -99,22 +99,34 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
             )
         # In an order that does not depend on that of the keys.
         new = sorted(features.keys() - self._columns.keys(), key=repr)
-        if learner.fitted:
-            if new and not self.unknown_features_:
-                warnings.warn(
-                    f"feature {new[0]!r} first came after the warm-up and is ignored, as all such "
-                    "features are; unknown_features_ counts them.",
-                    stacklevel=4,
-                )
-            self.unknown_features_.update(new)
-        elif new:
-            self._columns |= {name: c for c, name in enumerate(new, len(self._columns))}
-            learner.take_features(len(self._columns))
-            learner.held = [(self._widened(row), y) for row, y in learner.held]
-        if new := sorted(labels.keys() - self._labels.keys(), key=repr):
-            self._labels |= {name: c for c, name in enumerate(new, len(self._labels))}
-            learner.add_labels(len(new))
-        learner.learn(self._row(features), as_row(labels, self._labels))
+        absent = sorted(labels.keys() - self._labels.keys(), key=repr)
+        before = dict(vars(self))
+        if absent or (new and not learner.fitted):
+            before["learner"] = learner.copy()  # which then changes in more than one call
+        try:
+            if new and learner.fitted:
+                self._leave_out(new)
+            elif new:
+                self._columns = self._columns | numbered(new, len(self._columns))
+                learner.take_features(len(self._columns))
+                learner.held = [(self._widened(row), y) for row, y in learner.held]
+            if absent:
+                self._labels = self._labels | numbered(absent, len(self._labels))
+                learner.add_labels(len(absent))
+            learner.learn(self._row(features), as_row(labels, self._labels))
+        except BaseException:
+            vars(self).update(before)
+            raise
+
+    def _leave_out(self, features: list[Any]) -> None:
+        """Count features that came too late, and warn of the first."""
+        if not self.unknown_features_:
+            warnings.warn(
+                f"feature {features[0]!r} first came after the warm-up and is ignored, as all such "
+                "features are; unknown_features_ counts them.",
+                stacklevel=5,
+            )
+        self.unknown_features_ = self.unknown_features_ + Counter(features)
 
     def _row(self, features: dict[Any, float]) -> Floats:
         """Return features as a row (1, p); of many, what is not there is 0."""
@@ -209,6 +221,11 @@ def read_dictionary(
         if not is_good(value):
             raise ValueError(must.format(name, given[name]))
     return values
+
+
+def numbered(names: list[Any], first: int) -> dict[Any, int]:
+    """Return numbers of columns by their names."""
+    return {name: column for column, name in enumerate(names, first)}
 
 
 def as_row(values: dict[Any, float], columns: dict[Any, int], gap: float = nan) -> Floats:

@@ -16,7 +16,6 @@ SHARED_PRIOR, OWN_PRIOR = 1.0, 20.0  # information of the curves before any row
 CURVE_KEPT = 0.995  # of the information, after a row
 LEAST_SLOPE, FAR = 0.05, 35.0  # probabilities rise with scores; logits beyond are 0 or 1
 LEAST_VARIANCE = 1e-6  # p (1 - p), below which a label would tell nothing
-MOST_STEPS = 100  # of a row; a larger weight counts as this
 N_THRESHOLDS = 41  # by which decisions are counted
 KNEE = 0.25  # score at which the slope of a curve may change
 WILDEST = 1e3  # score; beyond, planes run away, and their errors teach nothing
@@ -119,11 +118,7 @@ def follow_labels(scores, Y, weights, kept, start, labels, chances):
         if n_known == 0 or w == 0.0:
             continue
         count_errors(errors, known, w, kept[t], precision, sums, rows, trial, others)
-        # As often as the row counts: one large step would go far beyond where the row ends.
-        many = min(w, MOST_STEPS)
-        steps = int(np.ceil(many))
-        for _ in range(steps):
-            learn_curves(Y[t], scores[t], known, many / steps, curve, information)
+        learn_curves(Y[t], scores[t], known, w, curve, information)
         clock[ROWS] += 1
         if clock[ROWS] >= clock[RENEWAL]:
             return t + 1

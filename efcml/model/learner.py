@@ -40,6 +40,9 @@ from efcml.support.masks import densify, known_rows, writeable
 from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
 
+# Weight of a row in all that its errors teach. Rules learn from it in full: if the same row came
+# so often, its later errors would be small.
+MOST_OF_AN_ERROR = 3.0
 NAMES = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent", TemporalStage: "temporal"}
 
 
@@ -203,6 +206,7 @@ class Learner(Guarded):
         scores = None
         for stage in self.stages:
             scores = stage.begin(whole, scores, Y, weights)
+            weights = np.minimum(weights, MOST_OF_AN_ERROR)
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
@@ -411,6 +415,7 @@ class Learner(Guarded):
                 stage.restart(self.relevance.features)
             if isinstance(stage, RuleBase | CaseStage):
                 scores = stage.begin(rows, scores, Y, weights)
+                weights = np.minimum(weights, MOST_OF_AN_ERROR)
         self.rules.follow_on(old)
         dropped = [("drop", uid) for uid in old.uid.tolist()]
         return dropped + [("birth", uid) for uid in self.rules.uid.tolist()]
@@ -421,6 +426,7 @@ class Learner(Guarded):
         kept = np.ones(len(rows))
         for stage in self.stages:
             scores = stage.follow(rows, scores, Y, weights, kept)
+            weights = np.minimum(weights, MOST_OF_AN_ERROR)
         if self.labels is None:
             return plain_answer(scores)
         return self.labels.follow(rows, scores, Y, weights, kept)

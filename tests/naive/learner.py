@@ -83,6 +83,7 @@ class NaiveLearner:
         if np.isnan(rows).any():
             rows = self.fill_batch(rows, Y, w)
         scores = self.fit_rules(rows, Y, w)
+        w = np.minimum(w, 3.0)
         params, self.cases, self.time = self.params, [], None
         if params.cases:
             self.cases = [NaiveCases(self.p, self.K, params.cases)]
@@ -229,6 +230,7 @@ class NaiveLearner:
     def learn_row(self, x, y, weight):
         x = self.rules.fill(x)
         score, kept = self.rules.learn(x, y, weight)
+        weight = min(weight, 3.0)
         for cases in self.cases:
             score, before = cases.answer(x, score), score
             cases.learn(x, before, y, weight, kept)

@@ -405,9 +405,7 @@ class NaiveLabels:
         for row in self.history:
             row[2] *= kept
         self.history.append([y, s, weight])
-        times = int(np.ceil(min(weight, 100.0)))
-        for _ in range(times):
-            self.learn_curves(s, y, known, min(weight, 100.0) / times)
+        self.learn_curves(s, y, known, weight)
         self.rows += 1
         if self.rows >= self.renewal:
             self.renew()
