@@ -1,9 +1,9 @@
 """What the rules of one learner have in common: names, kinds of columns, units, the usual."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,12 +14,12 @@ MOST_NAMES = 8
 
 
 class Group(NamedTuple):
-    """What a person takes for one thing: a column, or columns of 0 and 1 of which one is 1."""
+    """What a person takes for one thing: a column, or columns of 0 and 1 with one name."""
 
     name: str
     columns: tuple[int, ...]
     values: tuple[str, ...] = ()  # of a group
-    kind: str = "group"  # or "number", "flag" or "rest"
+    kind: str = "group"  # or "several" if more than one can be 1, "number", "flag" or "rest"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,16 @@ class ColumnKinds:
             values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
             found.append(group._replace(values=values))
         return tuple(sorted(found, key=lambda thing: thing.columns[0]))
+
+    def look_for_several(self, X: Floats) -> Self:
+        """Return the same, with the groups of which a row has several values marked as such."""
+        groups = tuple(
+            group._replace(kind="several")
+            if group.kind == "group" and ((X[:, group.columns] > 0.5).sum(axis=1) > 1).any()
+            else group
+            for group in self.groups
+        )
+        return replace(self, groups=groups)
 
     @cached_property
     def named(self) -> Bools:

@@ -121,9 +121,10 @@ class Rule:
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":
             words = say.flag_words(float(shares[0]))
-        elif thing.kind == "group":
+        elif thing.kind in ("group", "several"):
             usual = self.background.offset + self.background.unit * self.background.feature_means
-            words = say.group_words(thing.values, shares, usual[columns])
+            tell = say.group_words if thing.kind == "group" else say.several_words
+            words = tell(thing.values, shares, usual[columns])
         else:
             spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
             words = f"{say.level(z[j], width[j])} ({spread})"
@@ -382,6 +383,7 @@ def read_all(
 
     rules, scaler, (late, Y, _) = learner.rules, learner.scaler, learner.latest
     rows, (winners, decides) = learner.fill(late), find_winners(learner)
+    columns = columns.look_for_several(scaler.mean + scaler.scale * late)
     own = [winners == r for r in range(rules.n_rules)]
     centers, covariances, precisions = rules.whole_gaussians()
     samples = tuple(
