@@ -23,6 +23,7 @@ from efcml.support.declared import with_words
 from efcml.support.files import without_nan
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.masks import densify
+from efcml.support.states import shorten
 from efcml.tables.reading import FLAGS
 
 if TYPE_CHECKING:
@@ -110,6 +111,23 @@ class Criterion(NamedTuple):
     meaning: str
     fires: Callable[[Row], bool]
 
+
+def fires(name: str, row: Row) -> bool:
+    """Tell whether the criterion of a name fires, or say what it has to be."""
+    try:
+        answer = CRITERIA[name].fires(row)
+    except Exception as error:
+        what = f"raised {type(error).__name__} ({shorten(error, 80)})"
+        raise ValueError(f"the criterion {name!r} {what}: {CONTRACT}.") from error
+    if not isinstance(answer, bool | np.bool_):
+        raise ValueError(f"the criterion {name!r} returned {shorten(repr(answer), 40)}: {CONTRACT}.")
+    return bool(answer)
+
+
+CONTRACT = (
+    "a criterion is CRITERIA['a name'] = Criterion('its meaning', function), given by its name, and"
+    " the function takes a Row and returns True or False"
+)
 
 CRITERIA = {
     "novelty": Criterion("no rule covers the row", lambda row: row.novel),
@@ -230,7 +248,10 @@ class ActiveLearner:
         *,
         random_state: int | None = None,
     ) -> None:
-        criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
+        several = isinstance(criteria, Iterable) and not isinstance(criteria, str)
+        criteria = tuple(criteria) if several else (criteria,)  # type: ignore[assignment]
+        if {*map(type, criteria)} - {str}:
+            raise ValueError(f"criteria must be names: {CONTRACT}.")
         check_number("budget", budget, above=0.0, most=1.0)
         check_choice("unit", unit, ("samples", "labels"))
         if not criteria:
@@ -340,7 +361,7 @@ class ActiveLearner:
             due, seed = self.budget + saved / CATCH_UP, (self.seed, state.rows)
             row = Row(x, scores, thresholds, due, seed, model.learner_)
             firing = [word for word in CRITERIA if word in self.criteria]
-            reasons = tuple(word for word in firing if CRITERIA[word].fires(row))
+            reasons = tuple(word for word in firing if fires(word, row))
             gaps, radius = np.abs(scores - 0.5), thresholds["ambiguity"] - 0.5
             if reasons and self.unit == "samples":
                 labels[:] = True
