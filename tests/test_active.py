@@ -300,6 +300,24 @@ def test_questions_of_another_model_are_refused():
     assert rows_open(wide) == [0]
 
 
+def test_questions_of_another_active_learner_or_model_of_one_size_are_refused():
+    clf, other = fitted(), fitted()
+    active, stranger = everything(), everything()
+    question = active.ask(clf, X[START])
+    refuse(stranger, clf, "row 0 is of another active learner", question, Y[START])
+    refuse(active, other, "asked for another model, .*: give that one", question, Y[START])
+    for one in (active, stranger):
+        one.tell(clf, X[START])
+    refuse(stranger, clf, "of another active learner", active.waiting[0], Y[START])
+    refuse(stranger, clf, "of another active learner", active.log[0], Y[START])
+    refuse(active, other, "asked for another model", active.waiting[0], Y[START])
+    refuse(active, other, "asked for another model", None, Y[START], row=0)
+    twin, same = copy.deepcopy((active, clf))
+    twin.tell(same, twin.waiting[0], Y[START])
+    active.tell(clf, active.log[0], Y[START])
+    assert twin.waiting == active.waiting == ()
+
+
 def test_the_log_tells_everything():
     clf, active = named(), ActiveLearner(0.5, "labels", random_state=0)
     assert active.share == 0.0
