@@ -88,6 +88,9 @@ class Background:
     relevant: Bools  # (p,), features that rules are formed over
     similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
 
+    def __post_init__(self) -> None:
+        protect_arrays(self)
+
     @cached_property
     def variables(self) -> tuple[Group, ...]:
         """All things that matter: rules are formed over one of their columns at least."""
@@ -98,6 +101,14 @@ class Background:
         """Names of all things of which no column matters."""
         things = [thing for thing in self.columns.variables if thing.kind != "rest"]
         return [thing.name for thing in things if thing not in self.variables]
+
+
+def protect_arrays(thing: Any) -> None:
+    """Let arrays of an object refuse to be written to: nothing would follow from it."""
+    for name, value in vars(thing).items():
+        if isinstance(value, np.ndarray):
+            vars(thing)[name] = view = value.view()  # others may write to the array itself
+            view.flags.writeable = False
 
 
 def left_out_words(names: Sequence[str]) -> str:
