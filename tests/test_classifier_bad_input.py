@@ -58,7 +58,11 @@ BAD_X = {
     ),
     "one string": (put(X, "a"), Y, "to float: 'a': turn them into numbers first"),
     "3-D": (X[None], Y[:1], "Found array with dim 3"),
-    "a row": (X[0], Y[:1], r"shape \(rows, features\); got \(3,\). Reshape your data: a single row"),
+    "a row": (
+        X[0],
+        Y[:1],
+        r"shape \(rows, features\); got \(3,\). Reshape your data: a single row",
+    ),
     "a list": ([1.0, 2.0], Y[:1], r"shape \(rows, features\); got \(2,\). Reshape your data"),
     "a number": (3.0, Y[:1], r"shape \(rows, features\); got \(\). Reshape your data"),
     "complex": (X * 1j, Y, "^Complex data not supported: X must hold real numbers"),

@@ -246,9 +246,7 @@ def test_runs_that_differ_have_their_own_folders(capsys):
         assert run.name_run("songs", options) == name
 
 
-def test_results_of_another_file_or_of_other_labels_are_not_replaced(
-    tmp_path, capsys, monkeypatch
-):
+def test_results_of_another_file_or_of_other_labels_are_not_replaced(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
     monkeypatch.chdir(tmp_path)
     for place in ("a", "b"):

@@ -234,7 +234,8 @@ def test_measures_tables_and_pictures_of_a_result():
     np.testing.assert_array_equal(frame["rules"], result.rules)
     assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
     words = f"PrequentialResult(n=40, pa={result.pa:.4f}, ap={result.ap:.4f}, rules={clf.n_rules_}"
-    assert repr(result).startswith(words)
+    assert repr(result) == f"{words}, ms_per_sample={result.ms_per_sample:.3g})"
+    assert result.ms_per_sample == 1e3 * result.seconds_per_sample
     ax = result.plot(measure="macro_f1", window=10)
     x, y = ax.get_lines()[0].get_data()
     assert x[0] == 9  # before, there are fewer rows than the axis says

@@ -70,12 +70,14 @@ def test_what_was_read_cannot_be_changed(two):
     text = str(rule)
     assert rule.sparse.any()
     for thing in (rule, two.background):
-        for name, array in vars(thing).items():
+        for array in vars(thing).values():
             if isinstance(array, np.ndarray):
                 with pytest.raises(ValueError, match="read-only"):
                     array[...] = 0.0
     for name in ("name", "weights", "uid"):
-        with pytest.raises(AttributeError, match=f"^{name} of a rule cannot be set: .* stay as it is"):
+        with pytest.raises(
+            AttributeError, match=f"^{name} of a rule cannot be set: .* stay as it is"
+        ):
             setattr(rule, name, 0)
     assert str(rule) == text == str(copy.deepcopy(rule)) == str(replace(rule))
 

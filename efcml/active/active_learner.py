@@ -131,10 +131,11 @@ def fires(name: str, row: Row) -> bool:
     try:
         answer = CRITERIA[name].fires(row)
     except Exception as error:
-        what = f"raised {type(error).__name__} ({shorten(error, 80)})"
-        raise ValueError(f"the criterion {name!r} {what}: {CONTRACT}.") from error
+        did = f"raised {type(error).__name__} ({shorten(error, 80)})"
+        raise ValueError(f"the criterion {name!r} {did}: {CONTRACT}.") from error
     if not isinstance(answer, bool | np.bool_):
-        raise ValueError(f"the criterion {name!r} returned {shorten(repr(answer), 40)}: {CONTRACT}.")
+        did = f"returned {shorten(repr(answer), 40)}"
+        raise ValueError(f"the criterion {name!r} {did}: {CONTRACT}.")
     return bool(answer)
 
 
@@ -225,7 +226,7 @@ class Question:
         take(facts, "a question", **kinds, x=type(None) if asker is None else list)
         after, labels = Spending.from_facts(facts["after"]), np.array(facts["labels"])
         scores, x = (np.array(facts[name], np.float64) for name in ("scores", "x"))
-        good = labels.dtype == bool and labels.ndim == 1 and np.isfinite(scores).all()
+        good: Any = labels.dtype == bool and labels.ndim == 1 and np.isfinite(scores).all()
         good &= scores.shape == labels.shape and 0 < labels.sum() == len(facts["names"])
         if asker is not None:
             good &= x.ndim == 2 and len(x) == 1 and not np.isinf(x).any()
@@ -355,10 +356,10 @@ class ActiveLearner:
         The question that was settled or opened is returned.
         """
         learner, asked = find_learner(model), isinstance(x, Question)
-        if asked and x.asker != self.identity and not any(x is one for one in self.log):  # type: ignore[union-attr]
-            raise ValueError(f"the question about row {x.row} is of another active learner.")
-        if asked and x.row != self.rows:  # type: ignore[union-attr]
-            row = x.row  # type: ignore[union-attr]
+        if isinstance(x, Question):
+            if x.asker != self.identity and not any(x is one for one in self.log):
+                raise ValueError(f"the question about row {x.row} is of another active learner.")
+            row = x.row if x.row != self.rows else row
         if row is not None:
             question = self._find_open(row, y)
             question.check_model(learner)

@@ -48,7 +48,8 @@ class StreamRun:
             make_folder(checkpoint.parent)
             asks = active and (active.budget, active.unit, active.criteria, active.random_state)
             # Of a table also what was learned: the same features may be of other words.
-            what = repr((ds.n_initial, ds.table, type(model), learn, asks))
+            words = ds.table and vars(ds.table)
+            what = repr((ds.n_initial, words, type(model), learn, asks))
             self.about = digest(ds.X, ds.Y, model.get_params(), what)  # what tells it from others
             self.code = sources(MODELS)  # other code would go on otherwise than it began
 

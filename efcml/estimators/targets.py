@@ -23,13 +23,11 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """
     sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
+    light = sparse and is_sparse(X) and X.dtype.kind in "biuf" and X.shape[0] > 0
     known = 0 if reset else estimator.n_features_in_
     if plain and not reset and X.shape[1] == known:
         X = np.ascontiguousarray(X, dtype=np.float64)  # scikit-learn would take .2 ms to look
-    elif (
-        (sparse and is_sparse(X) and not reset and X.dtype.kind in "biuf")
-        and X.shape == (X.shape[0] or -1, known)
-    ):
+    elif light and not reset and X.shape[1:] == (known,):
         X = csr_array(X, dtype=np.float64)
     else:
         refuse_kinds(X)
