@@ -267,6 +267,9 @@ def test_results_of_another_file_or_of_other_labels_are_not_replaced(tmp_path, c
     assert main(["run", "a/songs.csv", "--labels", "calm"]) == 0
     assert "runs/songs-efcml-5: " in capsys.readouterr().out
     assert files.results(tmp_path / "runs" / "songs-efcml-2") == other
+    (tmp_path / "runs" / "songs-chain").write_text("no folder")
+    assert main(["run", "a/songs.csv", "--labels", "calm", "--model", "chain"]) == 0
+    assert "runs/songs-chain-2: " in capsys.readouterr().out
 
 
 def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeypatch):

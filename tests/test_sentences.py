@@ -242,6 +242,11 @@ def test_of_tags_a_row_may_have_several():
     assert first.antecedent == "tag is sun (100 %) and not snow (100 %) and sea (85 %)"
     decided = tags[clf.activations(X).argmax(axis=1) == 0]
     assert_allclose(decided.mean(axis=0), [0.85, 1.0, 0.0], atol=0.005)
+    rare = X.copy()
+    rare["tag=snow"] = (X.index == 0).astype(float)  # 1 is clipped, so far is it from the mean
+    rare["tag=sun"] = 1.0 - rare["tag=sea"] * (X.index > 0)
+    other = EFCMLClassifier(**TWO_RULES, clip=4.0).fit(rare, warm[:, None])
+    assert other.rules_.background.variables[0].kind == "several"
     why = clf.explain(X[tags[:, 0] & tags[:, 1]].iloc[0])
     assert why.value_of(why.background.columns.variables[0]) == "tag (sea and sun)"
 

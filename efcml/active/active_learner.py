@@ -61,7 +61,7 @@ class Spending(NamedTuple):
         state, counts = cls(*facts), dict.fromkeys(("rows", "room", "spent"), WHOLE)
         take(state._asdict(), "the spending", **counts, recent=float, thresholds=dict)
         take(state.thresholds, "the spending", **dict.fromkeys(FIRST, float))
-        low, high = state.thresholds.values()
+        low, high = (state.thresholds[name] for name in FIRST)
         good = state.spent <= state.room >= state.rows and 0.0 <= state.recent <= WINDOW
         good &= 0.5 <= low <= 1.0 and LEAST_INSTABILITY <= high < math.inf
         check_all(good, "it has spent what no stream leads to")
@@ -291,7 +291,7 @@ class ActiveLearner:
     ) -> None:
         several = isinstance(criteria, Iterable) and not isinstance(criteria, str)
         criteria = tuple(criteria) if several else (criteria,)  # type: ignore[assignment]
-        if {*map(type, criteria)} - {str}:
+        if not all(isinstance(word, str) for word in criteria):
             raise ValueError(f"criteria must be names: {CONTRACT}.")
         check_number("budget", budget, above=0.0, most=1.0)
         check_choice("unit", unit, ("samples", "labels"))

@@ -75,7 +75,7 @@ def run(options: Namespace) -> None:
     from efcml.cli.stream import StreamRun  # it takes seconds
 
     asker, learn = make_asker(options), MODELS[options.model].learn
-    make_folder(options.out or RUNS)
+    make_folder(options.out or choose_folder(ds.name, options))
     stream = StreamRun(model, asker, ds, learn, options.checkpoint)
     with progress_bar(1, "preparing", unit="step"):
         taken_up = stream.take_up()
@@ -86,7 +86,8 @@ def run(options: Namespace) -> None:
         done = f"{stream.done} of {len(stream.Y)} rows are done"
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     stream.go_on()
-    folder = options.out or choose_folder(ds.name, options)
+    folder = options.out or choose_folder(ds.name, options)  # others may have written meanwhile
+    make_folder(folder)
     finish(options, ds, stream, folder, first + ds.n_initial)
     if not stream.finished:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
@@ -122,7 +123,6 @@ def choose_folder(dataset: str, options: Namespace) -> Path:
     folder = RUNS / name
     while not is_free(folder / "summary.json", shared.name_source(options)):
         folder = RUNS / f"{name}-{next(numbers)}"
-    make_folder(folder)
     return folder
 
 
@@ -132,7 +132,7 @@ def is_free(summary: Path, source: Facts) -> bool:
         return bool(json.loads(summary.read_bytes())["source"] == source)
     except FileNotFoundError:
         return True
-    except (ValueError, LookupError, TypeError):  # who knows of what
+    except (OSError, ValueError, LookupError, TypeError):  # who knows of what
         return False
 
 

@@ -44,11 +44,11 @@ class ColumnKinds:
             found.append(group._replace(values=values))
         return tuple(sorted(found, key=lambda thing: thing.columns[0]))
 
-    def look_for_several(self, X: Floats) -> Self:
-        """Return the same, with the groups of which a row has several values marked as such."""
+    def look_for_several(self, there: Bools) -> Self:
+        """Return the same, with groups marked of which some row of ``there`` (n, p) has several."""
         groups = tuple(
             group._replace(kind="several")
-            if group.kind == "group" and ((X[:, group.columns] > 0.5).sum(axis=1) > 1).any()
+            if group.kind == "group" and (there[:, group.columns].sum(axis=1) > 1).any()
             else group
             for group in self.groups
         )

@@ -400,7 +400,9 @@ def read_all(
 
     rules, scaler, (late, Y, _) = learner.rules, learner.scaler, learner.latest
     rows, (winners, decides) = learner.fill(late), find_winners(learner)
-    columns = columns.look_for_several(scaler.mean + scaler.scale * late)
+    flags = (np.array([[0.0], [1.0]]) - scaler.mean) / scaler.scale
+    halfway = np.clip(flags, -scaler.clip, scaler.clip).mean(axis=0)  # from no to yes
+    columns = columns.look_for_several(late > halfway)
     own = [winners == r for r in range(rules.n_rules)]
     centers, covariances, precisions = rules.whole_gaussians()
     samples = tuple(
