@@ -244,7 +244,7 @@ def test_of_tags_a_row_may_have_several():
     assert_allclose(decided.mean(axis=0), [0.85, 1.0, 0.0], atol=0.005)
     rare = X.copy()
     rare["tag=snow"] = (X.index == 0).astype(float)  # 1 is clipped, so far is it from the mean
-    rare["tag=sun"] = 1.0 - rare["tag=sea"] * (X.index > 0)
+    rare["tag=sun"] = 1.0 - rare["tag=sea"]
     other = EFCMLClassifier(**TWO_RULES, clip=4.0).fit(rare, warm[:, None])
     assert other.rules_.background.variables[0].kind == "several"
     why = clf.explain(X[tags[:, 0] & tags[:, 1]].iloc[0])
