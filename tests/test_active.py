@@ -55,8 +55,9 @@ def play(active, clf, rows=range(START, 70), answer=True):
 def refuse(active, clf, match, *given, **more):
     """Check that an answer is refused and changes nothing."""
     before = everything_of(active, clf)
-    with pytest.raises((ValueError, TypeError), match=match):
+    with pytest.raises((ValueError, TypeError), match=match) as caught:
         active.tell(clf, *given, **more)
+    assert "\n" not in str(caught.value)
     assert everything_of(active, clf) == before
 
 
@@ -190,13 +191,34 @@ def test_a_criterion_of_ones_own(monkeypatch, tmp_path):
         load(tmp_path / "active.npz")
 
 
+@pytest.mark.parametrize(
+    ("criterion", "words"),
+    [
+        (Criterion("no row", lambda: True), r"raised TypeError \(.* positional argument"),
+        (Criterion("compiled", njit(lambda row: row > 1)), r"raised Typ(ing|e)Error \("),
+        (Criterion("a label too many", lambda row: row.scores[3] > 0.5), r"raised IndexError \("),
+        (Criterion("nothing", lambda row: None), "returned None"),
+        (Criterion("of labels", lambda row: row.scores > 0.5), r"returned array\("),
+        (lambda row: True, r"raised AttributeError \("),
+    ],
+)
+def test_a_criterion_that_keeps_no_contract_is_told_it(criterion, words, monkeypatch):
+    contract = ".*: a criterion is CRITERIA.* = Criterion.*takes a Row and returns True or False"
+    monkeypatch.setitem(CRITERIA, "own", criterion)
+    clf, active = fitted(), ActiveLearner(1.0, criteria="own")
+    refuse(active, clf, f"the criterion 'own' {words}{contract}", X[0])
+    for given in (criterion, ["novelty", criterion]):
+        with pytest.raises(ValueError, match="criteria must be names" + contract[2:]):
+            ActiveLearner(criteria=given)
+
+
 def test_bad_options():
     for name, value, words in [
         ("budget", 0.0, "budget must be a number > 0 and <= 1; got 0"),
         ("budget", 1.1, "budget must be"),
         ("unit", "rows", "unit must be one of 'samples', 'labels'; got 'rows'"),
         ("criteria", "novel", "criteria must be one of 'novelty', .*; got 'novel'"),
-        ("criteria", ("novelty", 3), "criteria must be one of"),
+        ("criteria", ("novelty", 3), "criteria must be names: a criterion is CRITERIA"),
         ("criteria", (), "criteria is empty"),
         ("random_state", -1, "random_state must be a whole number >= 0"),
         ("random_state", "x", "random_state must be"),
@@ -276,6 +298,24 @@ def test_questions_of_another_model_are_refused():
         twin.tell(clf, twin.waiting[0], Y[0])
         assert twin.waiting == ()
     assert rows_open(wide) == [0]
+
+
+def test_questions_of_another_active_learner_or_model_of_one_size_are_refused():
+    clf, other = fitted(), fitted()
+    active, stranger = everything(), everything()
+    question = active.ask(clf, X[START])
+    refuse(stranger, clf, "row 0 is of another active learner", question, Y[START])
+    refuse(active, other, "asked for another model, .*: give that one", question, Y[START])
+    for one in (active, stranger):
+        one.tell(clf, X[START])
+    refuse(stranger, clf, "of another active learner", active.waiting[0], Y[START])
+    refuse(stranger, clf, "of another active learner", active.log[0], Y[START])
+    refuse(active, other, "asked for another model", active.waiting[0], Y[START])
+    refuse(active, other, "asked for another model", None, Y[START], row=0)
+    twin, same = copy.deepcopy((active, clf))
+    twin.tell(same, twin.waiting[0], Y[START])
+    active.tell(clf, active.log[0], Y[START])
+    assert twin.waiting == active.waiting == ()
 
 
 def test_the_log_tells_everything():

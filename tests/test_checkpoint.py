@@ -17,6 +17,7 @@ from helpers.mixed_tables import write_mixed
 import efcml
 from efcml.cli import main, run, stream
 from efcml.evaluation import blocks
+from efcml.studies import provenance
 
 OPTIONS = {
     "far": ["--set", "clip=0.9", "--set", "scaling=frozen"],
@@ -130,6 +131,7 @@ EAGER = """
 import sys
 from efcml.cli import main, run, stream
 from efcml.evaluation import blocks
+from efcml.studies import provenance
 stream.SECONDS_BETWEEN, blocks.ROWS = 0.0, 32
 run.write_pages = lambda *given, **how: []
 sys.exit(main())
@@ -195,16 +197,17 @@ def test_the_checkpoint_of_another_run_is_refused_and_stays(file, more, taken, c
     assert (taken / file).read_bytes() == before
 
 
-@pytest.mark.parametrize("what", ["data", "version"])
-def test_the_checkpoint_of_other_data_or_another_version_is_refused(
-    what, taken, capsys, monkeypatch
-):
-    if what == "data":
-        (taken / "songs.csv").write_text(files.csv_text().replace(",1,", ",0,", 1))
-    else:
-        monkeypatch.setattr(stream, "__version__", "99")
+def test_the_checkpoint_of_other_data_or_of_other_code_is_refused(taken, capsys, monkeypatch):
     arguments = run_arguments("songs.csv", "--checkpoint", "c.npz")
-    assert "or of other data, options or another version:" in refusal(main, arguments, capsys)
+    with monkeypatch.context() as patched:
+        code_alone = provenance.code_alone
+        patched.setattr(provenance, "code_alone", lambda source: code_alone(source) + "changed")
+        provenance.sources.cache_clear()
+        line = refusal(main, arguments, capsys)
+    provenance.sources.cache_clear()
+    assert "other code of efcml wrote it: go on with that, or delete the file" in line
+    (taken / "songs.csv").write_text(files.csv_text().replace(",1,", ",0,", 1))
+    assert "or of other data or options: delete it" in refusal(main, arguments, capsys)
 
 
 def test_the_same_features_of_other_words_are_other_data(tmp_path, capsys):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.models import QUICK, freeze, stream
 from helpers.ranges import FACTS, refused
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from efcml import EFCMLClassifier
@@ -57,6 +58,16 @@ BAD_X = {
     ),
     "one string": (put(X, "a"), Y, "to float: 'a': turn them into numbers first"),
     "3-D": (X[None], Y[:1], "Found array with dim 3"),
+    "a row": (
+        X[0],
+        Y[:1],
+        r"shape \(rows, features\); got \(3,\). Reshape your data: a single row",
+    ),
+    "a list": ([1.0, 2.0], Y[:1], r"shape \(rows, features\); got \(2,\). Reshape your data"),
+    "a number": (3.0, Y[:1], r"shape \(rows, features\); got \(\). Reshape your data"),
+    "complex": (X * 1j, Y, "^Complex data not supported: X must hold real numbers"),
+    "sparse and complex": (csr_array(X * 1j), Y, "^Complex data not supported"),
+    "huge": (put(X, 10**400), Y, "^X must hold numbers: int too large to convert to float"),
     "no rows": (X[:0], Y[:0], r"0 sample\(s\).*a minimum of 1 is required"),
     "no features": (X[:, :0], Y, r"0 feature\(s\).*a minimum of 1 is required"),
 }
@@ -73,6 +84,8 @@ BAD_Y = {
     "strings": (np.full((40, 3), "a"), VALUES + "other objects"),
     "one string": (put(Y, "1"), VALUES + "other objects"),
     "complex": (Y * (1 + 0j), VALUES + "other objects"),
+    "huge": (put(Y, 10**400), VALUES + "other objects"),
+    "complex frame": (LABELS * (1 + 0j), "^Complex data not supported$"),
 }
 
 

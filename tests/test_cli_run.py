@@ -62,6 +62,8 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary.pop("ms_per_sample") > 0.0
     clf, result = direct_run(songs, 16)
+    source = {"data": str(songs), "labels": "2", "kind": [], "decimal": None, "yes": None}
+    source |= {"xml": None, "initial": 16}
     assert summary == {
         **{"dataset": "songs", "model": "efcml", "n_features": 2, "n_labels": 2},
         **{"n_initial": 16, "n_stream": 28, "rows_left": 0, "interrupted": False},
@@ -72,7 +74,7 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
             "queried_share": 1 - 1 / 56,
         },
         **{"budget": None, "unit": None, "criteria": None, "columns": [], "notes": [GAPS]},
-        **{"left_out": []},
+        **{"left_out": [], "source": source},
         **{"seed": 0, "quick": False, "version": efcml.__version__},
         "parameters": clf.get_params() | {"stages": [], "random_state": 0},
     }
@@ -242,6 +244,32 @@ def test_runs_that_differ_have_their_own_folders(capsys):
     ):
         options = build_parser().parse_args(["run", *more.split()])
         assert run.name_run("songs", options) == name
+
+
+def test_results_of_another_file_or_of_other_labels_are_not_replaced(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(run, "write_pages", lambda *given, **how: [])
+    monkeypatch.chdir(tmp_path)
+    for place in ("a", "b"):
+        (tmp_path / place).mkdir()
+        files.write_csv(tmp_path / place)
+    for more, folder in (
+        (["a/songs.csv", "--labels", "calm"], "songs-efcml"),
+        (["b/songs.csv", "--labels", "calm"], "songs-efcml-2"),
+        (["a/songs.csv", "--labels", "2"], "songs-efcml-3"),
+        (["a/songs.csv", "--labels", "2", "--initial", "30"], "songs-efcml-4"),
+        (["./b/songs.csv", "--labels", "calm"], "songs-efcml-2"),
+        (["a/songs.csv", "--labels", "calm"], "songs-efcml"),
+    ):
+        assert main(["run", *more]) == 0
+        assert f"written to runs/{folder}: summary" in capsys.readouterr().out
+    other = files.results(tmp_path / "runs" / "songs-efcml-2")
+    (tmp_path / "runs" / "songs-efcml" / "summary.json").write_text("[]")  # of who knows what
+    assert main(["run", "a/songs.csv", "--labels", "calm"]) == 0
+    assert "runs/songs-efcml-5: " in capsys.readouterr().out
+    assert files.results(tmp_path / "runs" / "songs-efcml-2") == other
+    (tmp_path / "runs" / "songs-chain").write_text("no folder")
+    assert main(["run", "a/songs.csv", "--labels", "calm", "--model", "chain"]) == 0
+    assert "runs/songs-chain-2: " in capsys.readouterr().out
 
 
 def test_a_mixed_table_through_run_predict_and_explain(tmp_path, capsys, monkeypatch):

@@ -185,6 +185,7 @@ def test_tables_show_the_strongest_features_and_the_labels_that_differ(rng):
     ax = plots.draw_label_shares(shares, ["rule 3", "usual"], ["u", "$v", "w"], most=2)
     assert (tick_words(ax.yaxis), tick_words(ax.xaxis)) == (["rule 3", "usual"], [r"\$v", "w"])
     assert_allclose(cells_of(ax)[0], [[0.9, np.nan], [0.1, 1.0]])
+    assert words(ax) == ["0.90", "0.10", "1.00"]
 
 
 def test_relevance_shows_the_most_telling_features():

@@ -2,15 +2,17 @@
 
 import copy
 import signal
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.models import EVERYTHING, N_INITIAL, QUICK, freeze, learn_late, problem, stream
 from scipy.sparse import csr_array
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -213,7 +215,8 @@ def test_measures_tables_and_pictures_of_a_result():
     np.testing.assert_array_equal(frame["rules"], result.rules)
     assert frame["ap_trend"].iloc[-1] == pytest.approx(result.ap)
     words = f"PrequentialResult(n=40, pa={result.pa:.4f}, ap={result.ap:.4f}, rules={clf.n_rules_}"
-    assert repr(result).startswith(words)
+    assert repr(result) == f"{words}, ms_per_sample={result.ms_per_sample:.3g})"
+    assert result.ms_per_sample == 1e3 * result.seconds_per_sample
     ax = result.plot(measure="macro_f1", window=10)
     x, y = ax.get_lines()[0].get_data()
     assert x[0] == 9  # before, there are fewer rows than the axis says
@@ -327,6 +330,26 @@ def test_flat_labels_frames_and_batch_models():
     result = prequential(tree.fit(frame, labels), frame, labels, learn=False)
     assert (result.scores[:, 1:] == [1.0, 0.0]).all()  # constant labels have a single column
     np.testing.assert_array_equal(result.scores[:, 0], tree.predict_proba(frame)[0][:, 1])
+
+
+@pytest.mark.parametrize("seen", [0, 1])
+def test_a_model_that_has_seen_one_class_says_that_class(seen):
+    y = np.full(60, seen)
+    for model, labels in [
+        (GaussianNB(), y),
+        (DecisionTreeClassifier(), y[:, None]),
+        (MLPClassifier(max_iter=1, random_state=0), y),
+        (MultiOutputClassifier(GaussianNB()), y[:, None]),
+        (MultiOutputClassifier(MLPClassifier(max_iter=1, random_state=0)), y[:, None].repeat(2, 1)),
+    ]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, labels)
+        result = prequential(model, X, labels, learn=False)
+        assert (result.scores == seen).all() and result.pa == 1.0
+    one_label = type("Own", (), {"predict_proba": lambda self, X: np.full((len(X), 1), 0.7)})()
+    one_label.classes_ = [0]  # the number of the label: these are not shares of classes
+    assert (prequential(one_label, X, y, learn=False).scores == 0.7).all()
 
 
 def test_sparse_rows_go_to_models_as_they_are():

@@ -1,5 +1,6 @@
 """Rules as they are read: arrays in the units of the data, order, shares, what they name."""
 
+import copy
 from dataclasses import replace
 from itertools import combinations
 
@@ -62,6 +63,23 @@ def test_the_list_is_a_sequence_that_later_learning_does_not_reach():
         expected = [by_uid[rule.uid] for rule in clf.rules_]
         assert_allclose(clf.activations(X[:1])[0], expected, atol=1e-12)
     assert_array_equal([rule.weights for rule in rules], before)
+
+
+def test_what_was_read_cannot_be_changed(two):
+    rule = two[0]
+    text = str(rule)
+    assert rule.sparse.any()
+    for thing in (rule, two.background):
+        for array in vars(thing).values():
+            if isinstance(array, np.ndarray):
+                with pytest.raises(ValueError, match="read-only"):
+                    array[...] = 0.0
+    for name in ("name", "weights", "uid"):
+        with pytest.raises(
+            AttributeError, match=f"^{name} of a rule cannot be set: .* stay as it is"
+        ):
+            setattr(rule, name, 0)
+    assert str(rule) == text == str(copy.deepcopy(rule)) == str(replace(rule))
 
 
 def test_before_there_are_rules_there_is_nothing_to_read():

@@ -32,6 +32,7 @@ from efcml import (
     save,
     saving,
 )
+from efcml.active.active_learner import FIRST
 from efcml.model.params import Params
 from efcml.model.rulebase import RuleBase
 from efcml.model.temporal import TemporalStage
@@ -461,6 +462,18 @@ LIES = {
     "table face.table": ("", [], {}, {"columns": 3, "labels": []}, {"columns": [], "labels": []}),
     "active face.criteria": ("every one of the criteria must be", ["curious"]),
     "active face.log": ("", [1], [[1]], None),
+    "active face.log.0.row": ("row=", -1, 10**9, 1.0),
+    "active face.log.1.row": ("rows are asked twice", 0),
+    "active face.log.0.scores": ("labels or features of no row", [0.5], [1e999] * 3),
+    "active face.log.0.after": ("the spending says", [1, 3, -1, 0.0, dict(FIRST)]),
+    "active face.waiting.0.row": ("that nobody asked for", 29),
+    "active face.waiting.0.x": ("", None, [[1e999] * 3], [1.0, 2.0, 3.0], [["a"] * 3]),
+    "active face.waiting.0.labels": ("features of no row", [False] * 3, [2, 1, 0], [True] * 4),
+    "active face.seed": ("seed must be", -1, 0.5, None),
+    "active face.state.0": ("the spending says rows", -1, 1.0),
+    "active face.state.2": ("", -(10**6), 10**6),
+    "active face.state.3": ("no stream leads to", -1.0, 1e999),
+    "active face.state.4": ("", {}, dict(FIRST, instability=-1.0), dict(FIRST, ambiguity=7.0)),
 }
 
 
@@ -476,7 +489,7 @@ def test_lies_are_refused(place, states, path):
             facts = content
             for key in way:
                 facts = facts[int(key) if key.isdigit() else key]
-            facts[last] = lie
+            facts[int(last) if last.isdigit() else last] = lie
         write(path, content, arrays)
         assert reason in reason_of(path)
 

@@ -32,7 +32,7 @@ how far to trust the reading
   by the last 40 rows that it has learned: 100 % of all decisions are those of the strongest \
 rule alone, 100 % those of all rules
   cases and what errors taught turn the rest, and move a score by .08 on average"""
-WHY = r"""1 of 2 rules make up 90 % of the answer
+WHY = r"""1 of 2 rules have 90 % of the activation
 
 label   score       base  cases  moved most by
 label0  1\.00   yes  1\.00  [+-]\.00   .*
@@ -86,7 +86,7 @@ def test_of_many_labels_the_highest_are_shown():
     assert "and 3 labels with lower scores" in str(why)
     # Rules up to the one that completes 90 % of the activation.
     needed = 1 + np.flatnonzero(np.cumsum(why.activation) >= 0.9)[0]
-    assert why.title.startswith(f"{needed} of {len(why.rules)} rules make up 90 %")
+    assert why.title.startswith(f"{needed} of {len(why.rules)} rules have 90 %")
     shown = [rule.uid for rule, psi in zip(why.rules, why.activation, strict=True) if psi >= 0.01]
     assert [*map(int, re.findall(r"rule (\d+), activation", str(why)))] == shown[:5]
 
@@ -157,6 +157,13 @@ def test_words_of_groups_and_flags():
     ):
         found = phrases.group_words("ABCD", np.array(shares), np.full(4, 0.25))
         assert f"machine is {found}" == words
+    usual = np.array([0.5, 0.5, 0.1, 0.9])
+    for shares, words in (
+        ([1.0, 0.6, 0.1, 0.9], "A (100 %)"),
+        ([1.0, 0.0, 0.1, 0.9], "A (100 %) and not B (100 %)"),
+        ([0.5, 0.5, 0.4, 0.7], "often C (40 %) and D (70 %)"),
+    ):
+        assert phrases.several_words("ABCD", np.array(shares), usual) == words
     flags = {1.0: "yes (100 %)", 0.6: "mostly yes (60 %)", 0.3: "mostly no (70 %)", 0.0: "no (1"}
     for part, words in flags.items():
         assert phrases.flag_words(part).startswith(words)
@@ -224,6 +231,24 @@ def test_columns_of_flags_with_one_name_are_one_thing():
     assert "machine_C is yes (100 %)" in clf.rules_[0].antecedent
     clf.name_columns(["a=age", *COLUMNS[1:4], "b=C", *COLUMNS[5:]])  # a number, a single flag
     assert clf.rules_.background.columns.groups[0].columns == (2, 3)
+
+
+def test_of_tags_a_row_may_have_several():
+    rng, warm = np.random.default_rng(0), np.arange(120) < 60
+    tags = rng.random((120, 3)) < np.where(warm[:, None], [0.9, 0.9, 0.0], [0.2, 0.2, 0.8])
+    X = pd.DataFrame(tags.astype(float), columns=["tag=sea", "tag=sun", "tag=snow"])
+    clf = EFCMLClassifier(**TWO_RULES).fit(X, np.column_stack([warm, tags.all(axis=1)]))
+    first = clf.rules_[0]
+    assert first.antecedent == "tag is sun (100 %) and not snow (100 %) and sea (85 %)"
+    decided = tags[clf.activations(X).argmax(axis=1) == 0]
+    assert_allclose(decided.mean(axis=0), [0.85, 1.0, 0.0], atol=0.005)
+    rare = X.copy()
+    rare["tag=snow"] = (X.index == 0).astype(float)  # 1 is clipped, so far is it from the mean
+    rare["tag=sun"] = 1.0 - rare["tag=sea"]
+    other = EFCMLClassifier(**TWO_RULES, clip=4.0).fit(rare, warm[:, None])
+    assert other.rules_.background.variables[0].kind == "several"
+    why = clf.explain(X[tags[:, 0] & tags[:, 1]].iloc[0])
+    assert why.value_of(why.background.columns.variables[0]) == "tag (sea and sun)"
 
 
 def test_a_number_that_is_1_of_late_is_no_flag():

@@ -63,6 +63,7 @@ def test_a_mixed_table_becomes_features(plays):
     assert_array_equal(plays.X[:, 3:], np.transpose(expected))
     assert_array_equal(plays.Y, frame[["liked", "skipped"]])
     assert "song: left out as a name or free text: all are different" in str(plays.table)
+    assert repr(plays.table) == "TableEncoder(8 columns, 28 features, 2 labels)"
     assert plays.table.lines[-2:] == ["note: left out, it is empty", "tempo: number"]
 
 

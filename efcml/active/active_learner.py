@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +25,7 @@ from efcml.support.declared import with_words
 from efcml.support.files import without_nan
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.masks import densify
+from efcml.support.states import WHOLE, check_all, shorten, take
 from efcml.tables.reading import FLAGS
 
 if TYPE_CHECKING:
@@ -51,6 +54,18 @@ class Spending(NamedTuple):
     def share(self) -> float:
         """Share of all rows or labels that was asked; 0 before the first row."""
         return self.spent / max(self.room, 1)
+
+    @classmethod
+    def from_facts(cls, facts: Any) -> Self:
+        """Build one from what JSON has of it, or refuse what no stream leads to."""
+        state, counts = cls(*facts), dict.fromkeys(("rows", "room", "spent"), WHOLE)
+        take(state._asdict(), "the spending", **counts, recent=float, thresholds=dict)
+        take(state.thresholds, "the spending", **dict.fromkeys(FIRST, float))
+        low, high = (state.thresholds[name] for name in FIRST)
+        good = state.spent <= state.room >= state.rows and 0.0 <= state.recent <= WINDOW
+        good &= 0.5 <= low <= 1.0 and LEAST_INSTABILITY <= high < math.inf
+        check_all(good, "it has spent what no stream leads to")
+        return state
 
 
 @dataclass
@@ -111,6 +126,24 @@ class Criterion(NamedTuple):
     fires: Callable[[Row], bool]
 
 
+def fires(name: str, row: Row) -> bool:
+    """Tell whether the criterion of a name fires, or say what it has to be."""
+    try:
+        answer = CRITERIA[name].fires(row)
+    except Exception as error:
+        did = f"raised {type(error).__name__} ({shorten(error, 80)})"
+        raise ValueError(f"the criterion {name!r} {did}: {CONTRACT}.") from error
+    if not isinstance(answer, bool | np.bool_):
+        did = f"returned {shorten(repr(answer), 40)}"
+        raise ValueError(f"the criterion {name!r} {did}: {CONTRACT}.")
+    return bool(answer)
+
+
+CONTRACT = (
+    "a criterion is CRITERIA['a name'] = Criterion('its meaning', function), given by its name, and"
+    " the function takes a Row and returns True or False"
+)
+
 CRITERIA = {
     "novelty": Criterion("no rule covers the row", lambda row: row.novel),
     "ambiguity": Criterion(
@@ -157,29 +190,55 @@ class Question:
     scores: Floats = field(repr=False)
     after: Spending = field(repr=False)
     x: Any = field(repr=False)  # (1, p), checked, not scaled; None in the log
+    asker: str | None = field(repr=False)  # the identity of the active learner; None in the log
+    asked: Any = field(repr=False)  # a weak reference to the learner; None in copies and the log
 
     def __post_init__(self) -> None:
         self.labels.flags.writeable = self.scores.flags.writeable = False
+
+    def __getstate__(self) -> Facts:
+        return vars(self) | {"asked": None}  # that of a copy is another one
 
     def __bool__(self) -> bool:
         return bool(self.labels.any())
 
     def check_model(self, learner: Learner) -> None:
-        """Refuse a model of another size: it would trust the features."""
-        if self.x.shape != (1, learner.n_features) or len(self.labels) > learner.n_labels:
+        """Refuse another model while that of the question exists, and any of another size.
+
+        A learner would trust the features. Which model it was no copy and no file tells.
+        """
+        known = self.asked and self.asked()
+        other = known is not None and known is not learner
+        if other or self.x.shape != (1, learner.n_features) or len(self.labels) > learner.n_labels:
             raise ValueError(
                 f"the question about row {self.row} was asked for another model, with "
-                f"{self.x.size} features and {len(self.labels)} labels."
+                f"{self.x.shape[1]} features and {len(self.labels)} labels: give that one."
             )
 
     @classmethod
-    def from_facts(cls, facts: Facts) -> Self:
-        """Build one from what JSON has of its attributes."""
-        known: Facts = {name: tuple(facts[name]) for name in ("names", "reasons")}
-        known |= {"labels": np.array(facts["labels"], bool), "after": Spending(*facts["after"])}
-        known |= {"scores": np.array(facts["scores"], np.float64)}
-        x = None if facts["x"] is None else np.array(facts["x"], np.float64)
-        return cls(**facts | known | {"x": x})
+    def from_facts(cls, facts: Facts, asker: str | None, rows: int) -> Self:
+        """Build one of the first rows from what `facts` returned, or refuse it.
+
+        One with an asker is open, and has its features.
+        """
+        kinds: Facts = {"row": range(rows), "names": list, "labels": list, "reasons": list}
+        kinds |= {"thresholds": dict, "scores": list, "after": list}
+        take(facts, "a question", **kinds, x=type(None) if asker is None else list)
+        after, labels = Spending.from_facts(facts["after"]), np.array(facts["labels"])
+        scores, x = (np.array(facts[name], np.float64) for name in ("scores", "x"))
+        good: Any = labels.dtype == bool and labels.ndim == 1 and np.isfinite(scores).all()
+        good &= scores.shape == labels.shape and 0 < labels.sum() == len(facts["names"])
+        if asker is not None:
+            good &= x.ndim == 2 and len(x) == 1 and not np.isinf(x).any()
+        check_all(good, f"the question about row {facts['row']} has labels or features of no row")
+        kept: Facts = {name: tuple(facts[name]) for name in ("names", "reasons")}
+        kept |= {"labels": labels, "scores": scores, "after": after, "asker": asker}
+        return cls(**facts | kept | {"x": None if asker is None else x, "asked": None})
+
+    def facts(self) -> Facts:
+        """Return all that is saved of it."""
+        kept = {name: part for name, part in vars(self).items() if name not in ("asker", "asked")}
+        return kept | {"x": densify(self.x)}
 
 
 @with_words(criteria="\n".join(f'"{word}": {one.meaning}.' for word, one in CRITERIA.items()))
@@ -230,7 +289,10 @@ class ActiveLearner:
         *,
         random_state: int | None = None,
     ) -> None:
-        criteria = (criteria,) if isinstance(criteria, str) else tuple(criteria)
+        several = isinstance(criteria, Iterable) and not isinstance(criteria, str)
+        criteria = tuple(criteria) if several else (criteria,)  # type: ignore[assignment]
+        if not all(isinstance(word, str) for word in criteria):
+            raise ValueError(f"criteria must be names: {CONTRACT}.")
         check_number("budget", budget, above=0.0, most=1.0)
         check_choice("unit", unit, ("samples", "labels"))
         if not criteria:
@@ -242,6 +304,7 @@ class ActiveLearner:
         if random_state is not None:
             check_whole("random_state", random_state, least=0)
         self.seed = int(np.random.SeedSequence(random_state).entropy) % 2**63  # type: ignore[arg-type]
+        self.identity = token_hex(8)  # no other one has it, but a copy
         self.state = Spending()
         self.log: list[Question] = []
         self._open: dict[int, Question] = {}  # by their rows, in order
@@ -293,8 +356,10 @@ class ActiveLearner:
         The question that was settled or opened is returned.
         """
         learner, asked = find_learner(model), isinstance(x, Question)
-        if asked and x.row != self.rows:  # type: ignore[union-attr]
-            row = x.row  # type: ignore[union-attr]
+        if isinstance(x, Question):
+            if x.asker != self.identity and not any(x is one for one in self.log):
+                raise ValueError(f"the question about row {x.row} is of another active learner.")
+            row = x.row if x.row != self.rows else row
         if row is not None:
             question = self._find_open(row, y)
             question.check_model(learner)
@@ -340,7 +405,7 @@ class ActiveLearner:
             due, seed = self.budget + saved / CATCH_UP, (self.seed, state.rows)
             row = Row(x, scores, thresholds, due, seed, model.learner_)
             firing = [word for word in CRITERIA if word in self.criteria]
-            reasons = tuple(word for word in firing if CRITERIA[word].fires(row))
+            reasons = tuple(word for word in firing if fires(word, row))
             gaps, radius = np.abs(scores - 0.5), thresholds["ambiguity"] - 0.5
             if reasons and self.unit == "samples":
                 labels[:] = True
@@ -362,6 +427,8 @@ class ActiveLearner:
             scores=scores,
             after=Spending(*counts, recent, thresholds),
             x=X,
+            asker=self.identity,
+            asked=ref(model.learner_),
         )
 
     def _allowance(self, state: Spending, size: int) -> int:
@@ -441,7 +508,7 @@ class ActiveLearner:
         """Go on to the row after this one, and note what was asked of it."""
         self.state = question.after
         if question:
-            self.log.append(replace(question, x=None))
+            self.log.append(replace(question, x=None, asker=None, asked=None))
 
     # -- what happened ----------------------------------------------------------------------
 
@@ -489,7 +556,7 @@ class ActiveLearner:
         names = "budget", "unit", "criteria", "random_state", "seed", "state"
         facts = {name: getattr(self, name) for name in names}
         for name, questions in (("log", self.log), ("waiting", self.waiting)):
-            facts[name] = [{**vars(one), "x": densify(one.x)} for one in questions]
+            facts[name] = [one.facts() for one in questions]
         return without_nan(facts)
 
     @classmethod
@@ -497,9 +564,15 @@ class ActiveLearner:
         """Build one from what `facts` returned, or refuse it."""
         options = facts["budget"], facts["unit"], facts["criteria"]
         active = cls(*options, random_state=facts["random_state"])
-        active.seed, active.state = facts["seed"], Spending(*facts["state"])
-        active.log += map(Question.from_facts, facts["log"])
-        active._open |= {one.row: one for one in map(Question.from_facts, facts["waiting"])}
+        active.seed, active.state = facts["seed"], Spending.from_facts(facts["state"])
+        check_whole("seed", active.seed, least=0)
+        rows = active.rows
+        active.log += [Question.from_facts(one, None, rows) for one in facts["log"]]
+        waiting = [Question.from_facts(one, active.identity, rows) for one in facts["waiting"]]
+        asked, opened = ([one.row for one in part] for part in (active.log, waiting))
+        good = asked == sorted({*asked}) and opened == sorted({*opened} & {*asked})
+        check_all(good, "rows are asked twice, or wait for answers that nobody asked for")
+        active._open |= {one.row: one for one in waiting}
         return active
 
 

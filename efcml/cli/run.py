@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from argparse import Namespace
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from efcml.datasets import Dataset
     from efcml.support.aliases import Facts
 
+RUNS = Path("runs")
 QUICK_ROWS = 300  # of the initial part and of the stream
 
 
@@ -71,9 +74,8 @@ def run(options: Namespace) -> None:
         raise ValueError(f"{needs} needs an initial part: choose --initial larger than 0.")
     from efcml.cli.stream import StreamRun  # it takes seconds
 
-    folder = options.out or Path("runs") / name_run(ds.name, options)
     asker, learn = make_asker(options), MODELS[options.model].learn
-    make_folder(folder)
+    make_folder(options.out or choose_folder(ds.name, options))
     stream = StreamRun(model, asker, ds, learn, options.checkpoint)
     with progress_bar(1, "preparing", unit="step"):
         taken_up = stream.take_up()
@@ -84,6 +86,8 @@ def run(options: Namespace) -> None:
         done = f"{stream.done} of {len(stream.Y)} rows are done"
         print(f"efcml: going on from {options.checkpoint}: {done}", file=sys.stderr)
     stream.go_on()
+    folder = options.out or choose_folder(ds.name, options)  # others may have written meanwhile
+    make_folder(folder)
     finish(options, ds, stream, folder, first + ds.n_initial)
     if not stream.finished:
         raise KeyboardInterrupt(f"after {stream.done} of {len(stream.Y)} rows")
@@ -104,13 +108,32 @@ def make_asker(options: Namespace) -> ActiveLearner | None:
 
 
 def name_run(dataset: str, options: Namespace) -> str:
-    """Return the name of the folder of a run: whatever makes it another run is in it."""
+    """Return the name of the folder of a run: whatever but the data makes it another is in it."""
     parts = [dataset, options.model, *("".join(text.split()) for text in options.settings)]
     if options.budget is not None:
         parts += [f"{100.0 * options.budget:g}", options.unit or "samples"]
     parts += [f"seed={options.seed}"] if options.seed else []
     parts += ["quick"] * options.quick
     return "-".join(re.sub(r"[/\\:*?\"<>|]", "_", part) for part in parts)
+
+
+def choose_folder(dataset: str, options: Namespace) -> Path:
+    """Return the folder of a run, a numbered one where that of its name has other data."""
+    name, numbers = name_run(dataset, options), count(2)
+    folder = RUNS / name
+    while not is_free(folder / "summary.json", shared.name_source(options)):
+        folder = RUNS / f"{name}-{next(numbers)}"
+    return folder
+
+
+def is_free(summary: Path, source: Facts) -> bool:
+    """Tell whether no summary is there, or one of the same data."""
+    try:
+        return bool(json.loads(summary.read_bytes())["source"] == source)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, LookupError, TypeError):  # who knows of what
+        return False
 
 
 def finish(options: Namespace, ds: Dataset, run: StreamRun, folder: Path, first: int) -> None:
@@ -140,6 +163,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
     result, active = run.result(), run.active
     background = getattr(getattr(run.model, "rules_", None), "background", None)
     more = {
+        "source": shared.name_source(options),
         "model": options.model,
         "n_features": ds.X.shape[1],
         "n_labels": ds.Y.shape[1],

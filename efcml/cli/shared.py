@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from efcml.datasets import Dataset
+    from efcml.support.aliases import Facts
 
 BUILT_IN = "drifting-clusters"
 TABLES = (".csv", ".tsv", ".parquet")
@@ -53,6 +54,12 @@ def check_source(options: Namespace, sources: Sequence[str]) -> None:
             raise ValueError(f"{which} Name them, or their file, with --{needed[kind]}.")
         if kind in needed:
             Path(source).open("rb").close()
+
+
+def name_source(options: Namespace) -> Facts:
+    """Return what tells the data of a command from others, as JSON can hold it."""
+    how = {name: getattr(options, name) for name in (*OF_TABLES, "xml", "initial")}
+    return {"data": Path(options.data).as_posix()} | how
 
 
 def read_source(options: Namespace, data: str) -> Dataset:

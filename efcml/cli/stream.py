@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from efcml import __version__
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.stream_pass import StreamPass, begin_pass
 from efcml.saving import pack, read, unpack, write
-from efcml.studies.provenance import digest
+from efcml.studies.provenance import MODELS, digest, sources
 from efcml.support.aliases import Arrays, Facts
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
@@ -49,8 +48,10 @@ class StreamRun:
             make_folder(checkpoint.parent)
             asks = active and (active.budget, active.unit, active.criteria, active.random_state)
             # Of a table also what was learned: the same features may be of other words.
-            what = repr((ds.n_initial, ds.table, type(model), learn, asks, __version__))
+            words = ds.table and vars(ds.table)
+            what = repr((ds.n_initial, words, type(model), learn, asks))
             self.about = digest(ds.X, ds.Y, model.get_params(), what)  # what tells it from others
+            self.code = sources(MODELS)  # other code would go on otherwise than it began
 
     @property
     def finished(self) -> bool:
@@ -100,8 +101,8 @@ class StreamRun:
             return
         result = self.result()
         record: dict[str, Any] = {name: getattr(result, name) for name in BY_ROW}
-        content = {"about": self.about, "done": self.done, "seconds": result.seconds}
-        content |= {"events": result.events}
+        content = {"about": self.about, "code": self.code, "done": self.done}
+        content |= {"seconds": result.seconds, "events": result.events}
         parts = {"record": record}
         for name in ("model", "active"):
             if getattr(self, name) is not None:
@@ -122,8 +123,11 @@ class StreamRun:
     def _restore(self, content: Facts, arrays: Arrays) -> None:
         """Go on from what a file has; refuse that of another run."""
         if content.get("about") != self.about:
-            why = "it is no checkpoint of this run, or of other data, options or another version"
+            why = "it is no checkpoint of this run, or of other data or options"
             raise ValueError(f"{why}: delete it or give another file")
+        if content.get("code") != self.code:
+            why = "other code of efcml wrote it"
+            raise ValueError(f"{why}: go on with that, or delete the file to begin anew")
         record, self.done = pick(arrays, "record"), content["done"]
         whole = {"events": tuple(map(tuple, content["events"])), "seconds": content["seconds"]}
         self.earlier = PrequentialResult(Y=self.Y[: self.done], **whole, **record)

@@ -24,10 +24,11 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
     """
     sparse, X = estimator.takes_sparse, fill_mask(X)
     plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) > 0
+    light = sparse and is_sparse(X) and X.dtype.kind in "biuf" and X.shape[0] > 0
     known = 0 if reset else estimator.n_features_in_
     if plain and not reset and X.shape[1] == known:
         X = np.ascontiguousarray(X, dtype=np.float64)  # scikit-learn would take .2 ms to look
-    elif sparse and is_sparse(X) and not reset and X.shape == (X.shape[0] or -1, known):
+    elif light and not reset and X.shape[1:] == (known,):
         X = csr_array(X, dtype=np.float64)
     else:
         refuse_kinds(X)
@@ -35,16 +36,26 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Floats:
             options: dict[str, Any] = {"dtype": np.float64, "order": "C"}
             options |= {"accept_sparse": "csr"} if sparse else {}
             X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
-        except ValueError as error:
-            if "could not convert string" in str(error):
-                raise ValueError(f"X must hold numbers: {error}: {OR_ELSE}") from None
-            raise
+        except (ValueError, OverflowError) as error:
+            raise ValueError(in_one_line(str(error), X)) from None
     wrong = np.isinf(X.data if is_sparse(X) else X)
     if wrong.any():
         words = "entry {}" if is_sparse(X) else "row {}, column {}"
         at = words.format(*np.argwhere(wrong)[0])
         raise ValueError(f"Input X contains infinity, first at {at}: NaN is a missing value.")
     return X
+
+
+def in_one_line(reason: str, X: Any) -> str:
+    """Return why scikit-learn refuses a table; where it shows the table, in words of our own."""
+    if "Reshape your data" in reason:
+        shape = f"X must have the shape (rows, features); got {np.shape(X)}"
+        return f"{shape}. Reshape your data: a single row is (1, features)."
+    if "Complex data not supported" in reason:
+        return "Complex data not supported: X must hold real numbers."
+    if "could not convert string" in reason:
+        return f"X must hold numbers: {reason}: {OR_ELSE}"
+    return f"X must hold numbers: {reason}." if "too large" in reason else reason
 
 
 def refuse_kinds(X: Any) -> None:
@@ -81,7 +92,10 @@ def as_array(y: Any) -> Array:
         raise ValueError("this estimator requires y to be passed, but the target y is None.")
     y = densify(y)
     if hasattr(y, "iloc"):  # pandas: types with NA become floats with NaN
-        y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
+        try:
+            y = check_array(y, dtype=None, ensure_all_finite=False, ensure_2d=False)
+        except ValueError as error:  # complex numbers are shown in many lines
+            raise ValueError(str(error).partition("\n")[0]) from None
     return np.asarray(fill_mask(y))
 
 
@@ -92,7 +106,7 @@ def read_labels(y: Array, known: Any = None, classes: Any = None) -> Floats:
             raise TypeError("strings are not read as numbers")
         casting: Any = "same_kind" if y.dtype.kind == "c" else "unsafe"
         Y = y.astype(np.float64, order="C", casting=casting)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("y must hold 0, 1 or NaN (unknown); got other objects.") from None
     good = (Y == 0.0) | (Y == 1.0) | np.isnan(Y)
     if not good.all():
@@ -135,7 +149,7 @@ def read_weights(Y: Floats, sample_weight: Any) -> Floats | None:
     given = refuse_mask(sample_weight, "sample_weight")
     try:
         weights = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), Y.shape[:1]))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"sample_weight must hold a number for each of {len(Y)} rows.") from None
     if not ((weights >= 0.0) & (weights <= MOST_WEIGHT)).all():
         raise ValueError(

@@ -98,22 +98,23 @@ class ForeignPass:
 def read_answer(answer: Any, model: Any, n_labels: int) -> Floats | None:
     """Return an answer as an (n, K) array of floats, or None if it has another shape.
 
-    A list of arrays has one item per label: (n, 2) probabilities or (n,) numbers. Of a single
-    column of probabilities the only class that was seen is the owner.
+    A list of arrays has one item per label: (n, 2) probabilities or (n,) numbers.
     """
+    classes: Any = getattr(model, "classes_", None)
     if isinstance(answer, list) and all(isinstance(part, np.ndarray) for part in answer):
-        columns = []
-        for c, part in enumerate(answer):
-            if part.ndim == 2 and part.shape[1] == 2:
-                part = part[:, 1]
-            elif part.ndim == 2 and part.shape[1] == 1 and hasattr(model, "classes_"):
-                part = part[:, 0] * float(model.classes_[c][0])
-            columns.append(part)
-        whole = len(columns) == n_labels and all(part.ndim == 1 for part in columns)
+        of_each = [None] * len(answer) if classes is None else classes
+        columns = [read_column(*pair) for pair in zip(answer, of_each, strict=True)]
+        whole = len(columns) == n_labels and all(column.ndim == 1 for column in columns)
         return np.stack(columns, axis=1).astype(np.float64) if whole else None
     table = np.asarray(answer, dtype=np.float64)
-    if n_labels == 1 and table.ndim == 1:
-        return table[:, None]
-    if n_labels == 1 and table.ndim == 2 and table.shape[1] == 2:
-        return table[:, 1:]
+    if n_labels == 1 and table.ndim in (1, 2):
+        table = read_column(table, classes)
+        table = table[:, None] if table.ndim == 1 else table
     return table if table.ndim == 2 and table.shape[1] == n_labels else None
+
+
+def read_column(part: Any, classes: Any) -> Any:
+    """Return the numbers of one label (n,); shares of a single class, all 1, as that class."""
+    if part.ndim == 2 and np.shape(classes) == (1,) and np.allclose(part.sum(axis=1), 1.0):
+        return np.full(len(part), float(classes[0]))
+    return part[:, 1] if part.ndim == 2 and part.shape[1] == 2 else part

@@ -64,6 +64,11 @@ class PrequentialResult:
         return self.seconds / len(self.Y)
 
     @property
+    def ms_per_sample(self) -> float:
+        """The same in milliseconds."""
+        return 1e3 * self.seconds_per_sample
+
+    @property
     def event_counts(self) -> dict[str, int]:
         """How many events of every kind there were: births, splits, merges, drops, drifts."""
         kinds = [kind for _, kind, _ in self.events]
@@ -161,5 +166,5 @@ class PrequentialResult:
     def __repr__(self) -> str:
         return (
             f"PrequentialResult(n={len(self.Y)}, pa={self.pa:.4f}, ap={self.ap:.4f}, "
-            f"rules={int(self.rules[-1])}, ms_per_sample={1e3 * self.seconds_per_sample:.3g})"
+            f"rules={int(self.rules[-1])}, ms_per_sample={self.ms_per_sample:.3g})"
         )

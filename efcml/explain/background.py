@@ -1,9 +1,9 @@
 """What the rules of one learner have in common: names, kinds of columns, units, the usual."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,12 +14,12 @@ MOST_NAMES = 8
 
 
 class Group(NamedTuple):
-    """What a person takes for one thing: a column, or columns of 0 and 1 of which one is 1."""
+    """What a person takes for one thing: a column, or columns of 0 and 1 with one name."""
 
     name: str
     columns: tuple[int, ...]
     values: tuple[str, ...] = ()  # of a group
-    kind: str = "group"  # or "number", "flag" or "rest"
+    kind: str = "group"  # or "several" if more than one can be 1, "number", "flag" or "rest"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,16 @@ class ColumnKinds:
             values = tuple(value.removeprefix(f"{group.name}=") for value in group.values)
             found.append(group._replace(values=values))
         return tuple(sorted(found, key=lambda thing: thing.columns[0]))
+
+    def look_for_several(self, there: Bools) -> Self:
+        """Return the same, with groups marked of which some row of ``there`` (n, p) has several."""
+        groups = tuple(
+            group._replace(kind="several")
+            if group.kind == "group" and (there[:, group.columns].sum(axis=1) > 1).any()
+            else group
+            for group in self.groups
+        )
+        return replace(self, groups=groups)
 
     @cached_property
     def named(self) -> Bools:
@@ -78,6 +88,9 @@ class Background:
     relevant: Bools  # (p,), features that rules are formed over
     similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
 
+    def __post_init__(self) -> None:
+        protect_arrays(self)
+
     @cached_property
     def variables(self) -> tuple[Group, ...]:
         """All things that matter: rules are formed over one of their columns at least."""
@@ -88,6 +101,14 @@ class Background:
         """Names of all things of which no column matters."""
         things = [thing for thing in self.columns.variables if thing.kind != "rest"]
         return [thing.name for thing in things if thing not in self.variables]
+
+
+def protect_arrays(thing: Any) -> None:
+    """Let arrays of an object refuse to be written to: nothing would follow from it."""
+    for name, value in vars(thing).items():
+        if isinstance(value, np.ndarray):
+            vars(thing)[name] = view = value.view()  # others may write to the array itself
+            view.flags.writeable = False
 
 
 def left_out_words(names: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ NO_RULE = OLDER = -1  # in place of the uid of a rule, and of the number of a ro
 LEAST_ADDED = 0.005  # of a score; less is not worth a sentence
 THE_SAME = 1.0 - 1e-9  # similarity of equal rows, but for rounding
 LEAST_ACTIVATION = 0.01  # of a rule that is shown
-NEARLY_ALL = 0.9  # of the answer; so many rules are counted in the first line
+NEARLY_ALL = 0.9  # of the activation; so many rules are counted in the first line
 MOST_CASES, MOST_LABELS, MOST_RULES, MOST_FEATURES = 3, 8, 5, 3  # that are named
 
 
@@ -101,9 +101,9 @@ class Explanation:
 
     @property
     def title(self) -> str:
-        """How many rules stand behind the answer, in one line."""
+        """How many rules fire for the row, in one line."""
         few = 1 + int((np.cumsum(self.activation)[:-1] < NEARLY_ALL).sum())
-        return f"{few} of {len(self.rules)} rules make up {say.percent(NEARLY_ALL)} of the answer"
+        return f"{few} of {len(self.rules)} rules have {say.percent(NEARLY_ALL)} of the activation"
 
     def blocks(self) -> list[say.Block | say.Table]:
         """Return the explanation as it is read: labels, rules, and what else there is to know."""

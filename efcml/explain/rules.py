@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from efcml.explain import words as say
-from efcml.explain.background import Background, ColumnKinds, Group, left_out_words, name_all
+from efcml.explain.background import (
+    Background,
+    ColumnKinds,
+    Group,
+    left_out_words,
+    name_all,
+    protect_arrays,
+)
 from efcml.explain.choosing import Landscape, thin_out
 from efcml.explain.trust import Trust, measure_trust
 from efcml.explain.wide import Reading, open_up
@@ -45,7 +52,7 @@ NO_RULES = "there are no rules yet: they come when warmup_rows rows are learned,
 
 @dataclass(eq=False, repr=False)
 class Rule:
-    """A rule at the time it was read; later learning does not change it.
+    """A rule at the time it was read; later learning does not change it, and it cannot be changed.
 
     Features are in the units of the data unless the name says scaled. Scaled features have mean 0
     and standard deviation 1 in the initial rows, so their slopes can be compared. Of late means: of
@@ -87,13 +94,23 @@ class Rule:
         self.weights = np.column_stack([slopes, intercepts])
         # Center and width (p,) in standard deviations from the usual.
         z = (self.scaled_center - usual.feature_means) / usual.feature_spreads
-        self.position = z, self.scaled_sigma / usual.feature_spreads
+        self.position = np.array([z, self.scaled_sigma / usual.feature_spreads])
+        protect_arrays(self)
+        self.complete = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "complete" in vars(self):
+            what = f"{name} of a rule cannot be set"
+            raise AttributeError(f"{what}: it is what was read, and the model would stay as it is.")
+        super().__setattr__(name, value)
 
     @cached_property
     def sparse(self) -> Floats:
         """The slopes (K, p) of planes over at most five features, for reading."""
         usual = self.background
-        return thin_out(self.slopes, self.scaled_covariance, usual.relevant, MOST_FEATURES)
+        slopes = thin_out(self.slopes, self.scaled_covariance, usual.relevant, MOST_FEATURES)
+        slopes.flags.writeable = False
+        return slopes
 
     @cached_property
     def terms(self) -> list[str]:
@@ -121,9 +138,10 @@ class Rule:
         j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
         if thing.kind == "flag":
             words = say.flag_words(float(shares[0]))
-        elif thing.kind == "group":
+        elif thing.kind in ("group", "several"):
             usual = self.background.offset + self.background.unit * self.background.feature_means
-            words = say.group_words(thing.values, shares, usual[columns])
+            tell = say.group_words if thing.kind == "group" else say.several_words
+            words = tell(thing.values, shares, usual[columns])
         else:
             spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
             words = f"{say.level(z[j], width[j])} ({spread})"
@@ -382,6 +400,9 @@ def read_all(
 
     rules, scaler, (late, Y, _) = learner.rules, learner.scaler, learner.latest
     rows, (winners, decides) = learner.fill(late), find_winners(learner)
+    flags = (np.array([[0.0], [1.0]]) - scaler.mean) / scaler.scale
+    halfway = np.clip(flags, -scaler.clip, scaler.clip).mean(axis=0)  # from no to yes
+    columns = columns.look_for_several(late > halfway)
     own = [winners == r for r in range(rules.n_rules)]
     centers, covariances, precisions = rules.whole_gaussians()
     samples = tuple(
@@ -396,8 +417,8 @@ def read_all(
     background = Background(
         columns,
         names,
-        offset=scaler.mean,
-        unit=scaler.scale,
+        offset=scaler.mean.copy(),
+        unit=scaler.scale.copy(),
         feature_means=rows.mean(axis=0),
         feature_spreads=np.where(spreads > LEAST_SPREAD, spreads, 1.0),
         label_means=np.nan_to_num(np.where(np.isnan(Y).all(axis=0), usual, label_means(Y))),

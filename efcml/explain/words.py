@@ -48,6 +48,17 @@ def group_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
     return f"{'' if few else 'often '}{words} ({percent(min(shares[named].sum(), 1.0))})"
 
 
+def several_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
+    """Return what is said of values of which a row may have several: those least as usual."""
+    gaps, words = np.abs(shares - usual), []
+    for i in np.argsort(-gaps, kind="stable")[:MOST_VALUES]:
+        if 2.0 * gaps[i] >= gaps.max():
+            no = shares[i] < min(usual[i], 0.5)
+            often = "not " if no else "" if shares[i] >= 0.5 else "often "
+            words.append(f"{often}{values[i]} ({percent(1.0 - shares[i] if no else shares[i])})")
+    return " and ".join(words)
+
+
 def with_spread(value: float, sigma: float) -> str:
     """Return value and spread with two digits of the spread."""
     digits = 1 - math.floor(math.log10(sigma)) if sigma > 0.0 else 7

@@ -122,7 +122,8 @@ def _draw_cells(
     ax.set_yticks(np.arange(rows), row_names)
     if values.size <= MOST_NUMBERS and columns <= MOST_ACROSS:
         look: Any = {"ha": "center", "va": "center", "fontsize": SMALL - 1.5}
-        for (i, k), value in np.ndenumerate(np.nan_to_num(values)):
+        for i, k in np.argwhere(~np.isnan(values)):
+            value = values[i, k]
             ax.text(k, i, f"{value:.2f}", color="black" if value < 0.6 * top else "white", **look)
     bar: Any = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02, label=words)
     bar.outline.set_visible(False)

@@ -101,7 +101,7 @@ class Column:
         return rows[0], f"{text} in column {short(self.name)} is {kinds[self.kind]}: replace it"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableEncoder:
     """What was learned of a table: what each column is and which features it becomes.
 
@@ -165,6 +165,10 @@ class TableEncoder:
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+    def __repr__(self) -> str:
+        counts = len(self.columns), len(self.feature_names), len(self.labels)
+        return "TableEncoder({} columns, {} features, {} labels)".format(*counts)
 
     def encode(self, table: PathLike | pd.DataFrame) -> Floats | pd.DataFrame:
         """Return the features of the rows of a file or a data frame like the first one (n, p).

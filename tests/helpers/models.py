@@ -105,8 +105,10 @@ def freeze(value):
     if isinstance(value, Learner):
         value = value.copy()  # puts together rows that came in several calls
     if type(value).__module__.startswith("efcml"):
-        kept = {name: part for name, part in vars(value).items() if name != "_made"}
-        return type(value).__name__, freeze(kept)  # what held rows say is made when it is asked for
+        # What held rows say is made when it is asked for; who asked whom is not saved.
+        spare = ("_made", "identity", "asker", "asked")
+        kept = {name: part for name, part in vars(value).items() if name not in spare}
+        return type(value).__name__, freeze(kept)
     return repr(value)
 
 
