@@ -163,7 +163,9 @@ class Learner(Guarded):
                 stages.append(RecentStage(*sizes, features=features))
         if params.time:
             stages.append(TemporalStage(*sizes))
-        return stages + [seams.function_of("stage", own)(*sizes) for own in params.stages]
+        return stages + [
+            seams.make_stage(seams.function_of("stage", own), *sizes) for own in params.stages
+        ]
 
     # -- batch ------------------------------------------------------------------------------
 
