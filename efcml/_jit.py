@@ -4,7 +4,6 @@ Numba looks only at the file of a function when it decides whether kept code is 
 the functions that it calls. So there is one folder for every state of the sources.
 """
 
-import gc
 import hashlib
 import os
 import shutil
@@ -40,9 +39,6 @@ def folder_of_sources() -> Path:
 
 
 FOLDER = folder_of_sources()
-if not FOLDER.exists():
-    # Numba makes millions of objects that stay; to look through them takes a tenth of its time.
-    gc.set_threshold(500_000)
 
 
 def _compiled(**options: Any) -> Callable[..., Any]:
@@ -70,5 +66,7 @@ def check_compiled(kind: str, function: Any) -> None:
 def with_names(function: Any, **names: Any) -> Any:
     """Return a compiled function in which some names stand for something else; it is not kept."""
     plain = getattr(function, "py_func", function)
+    for name in names.keys() - {*plain.__code__.co_names}:
+        raise NameError(f"{plain.__name__} uses no {name}.")
     other = FunctionType(plain.__code__, plain.__globals__ | names, plain.__name__)
     return njit(**OPTIONS | {"cache": False})(other)

@@ -15,6 +15,7 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from numba import config  # noqa: E402
 
+from efcml.datasets import published  # noqa: E402
 from efcml.model.params import Parameters, Params  # noqa: E402
 
 # Uncompiled, a row takes as long as the square of the cases; a few have every branch. Faces take
@@ -34,6 +35,34 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("all", deadline=None, max_examples=400)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
+
+
+# On every machine tests see only the published sets that they ask for, with the fixture `need`.
+OPEN, FOLDERS, FIND = set(), published.searched_folders(), published.find_folder
+
+
+def find_if_asked_for(record):
+    folder = FIND(record)
+    if folder in FOLDERS and record.name not in OPEN:
+        raise AssertionError(f'before a test uses {record.name} it says need("{record.name}")')
+    return folder
+
+
+published.find_folder = find_if_asked_for
+
+
+@pytest.fixture
+def need():
+    """A function that opens published sets to the test, which is skipped where one is nowhere."""
+
+    def open_sets(*names):
+        for name in names:
+            if FIND(published.CATALOG[name]) is None:
+                pytest.skip(f"the published data set {name} is not on this machine")
+            OPEN.add(name)
+
+    yield open_sets
+    OPEN.clear()
 
 
 def pytest_report_header():

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.mixed_tables import refused
-from helpers.models import load_or_skip
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
@@ -31,9 +30,10 @@ TABLE = {
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_a_published_set_has_the_published_properties(name):
+def test_a_published_set_has_the_published_properties(name, need):
+    need(name)
     p, n, K, n_initial, n_stream, cardinality, majority, empty = TABLE[name]
-    record, ds = CATALOG[name], load_or_skip(name)
+    record, ds = CATALOG[name], datasets.load(name)
     assert (record.p, record.n, record.K, record.n_initial) == (p, n, K, n_initial)
     assert (ds.X.shape, ds.Y.shape, len(ds.stream[0])) == ((n, p), (n, K), n_stream)
     assert set(np.unique(ds.Y)) == {0.0, 1.0}
@@ -44,8 +44,9 @@ def test_a_published_set_has_the_published_properties(name):
     assert ds.description == f"{record.title}; {record.source}"
 
 
-def test_rows_labels_and_names_are_those_of_the_published_files():
-    ds = load_or_skip("emotions")
+def test_rows_labels_and_names_are_those_of_the_published_files(need):
+    need("emotions", "water-quality")
+    ds = datasets.load("emotions")
     folder = catalog.find_folder(CATALOG["emotions"])
     for file, row in (("emotions-train.arff", 0), ("emotions-test.arff", ds.n_initial)):
         lines = (folder / file).read_text().lower().splitlines()
@@ -54,10 +55,16 @@ def test_rows_labels_and_names_are_those_of_the_published_files():
     assert datasets.load("Emotions ", n_initial=59).n_initial == 59
     with pytest.raises(TypeError, match="emotions has no option seed: only n_initial"):
         datasets.load("emotions", seed=1)
-    water = load_or_skip("water-quality")
+    water = datasets.load("water-quality")
     folder = catalog.find_folder(CATALOG["water-quality"])
     amounts = arff.read_arff(folder / "water-quality.arff")[1]
     assert_array_equal(np.c_[water.X, water.Y], np.c_[amounts[:, :16], amounts[:, 16:] > 0])
+
+
+def test_a_test_sees_no_published_set_that_it_has_not_asked_for():
+    for name in CATALOG:
+        with pytest.raises((AssertionError, DatasetNotFound), match=name):
+            datasets.load(name)
 
 
 def test_names_are_found_or_guessed():

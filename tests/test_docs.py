@@ -1,6 +1,7 @@
 """Examples and commands of the pages run and print what is shown; tables are those of today."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,15 @@ def places(tmp_path_factory):
 
 @EACH_PAGE
 def test_examples_run(page, places):
+    missing = []
     for number in READ[page][0]:
-        error = (places[page, number] / "err.txt").read_text(encoding="utf-8")
-        if OUTPUTS.NO_DATA not in error:
-            assert (places[page, number] / "done.txt").exists(), error
+        place = places[page, number]
+        out, error = ((place / f"{name}.txt").read_text("utf-8") for name in ("out", "err"))
+        without = re.findall(f"data set '.*' {OUTPUTS.NO_DATA}", out + error)
+        assert without or (place / "done.txt").exists(), error
+        missing += without
+    if missing:
+        pytest.skip(missing[0])
 
 
 @EACH_PAGE

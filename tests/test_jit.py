@@ -3,12 +3,13 @@
 import os
 
 import pytest
+from helpers.models import run_code
 from helpers.streams import COMPILED
 from numba import config
 
 from efcml import _jit
 from efcml.kernels.linalg import mirror
-from efcml.kernels.rows import driver_with, learn_rows
+from efcml.kernels.rows import choose_winner, driver_with, learn_rows
 from efcml.model.rulebase import is_novel, learn_planes
 
 
@@ -40,3 +41,17 @@ def test_only_kernels_are_kept_there():
 
 def test_the_usual_driver_is_the_one_that_is_kept():
     assert driver_with(is_novel, learn_planes) is learn_rows
+
+
+def test_a_name_that_a_function_does_not_use_cannot_stand_for_something_else():
+    with pytest.raises(NameError, match="choose_winner uses no is_new"):
+        _jit.with_names(choose_winner, is_new=is_novel)
+
+
+def test_python_collects_its_garbage_as_before(tmp_path):
+    usual, now = run_code(
+        f"import gc, json, os; os.environ['NUMBA_CACHE_DIR'] = {str(tmp_path)!r}\n"
+        "usual = gc.get_threshold(); import efcml._jit\n"
+        "print(json.dumps([usual, gc.get_threshold()]))"
+    )
+    assert now == usual

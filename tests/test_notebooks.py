@@ -36,3 +36,16 @@ def test_a_notebook_runs(tool, path, tmp_path):
     assert not [one for one in outputs if one.output_type == "error" or one.get("name") == "stderr"]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert list(tmp_path.iterdir()) == [nothing], "a notebook left files behind"
+
+
+def test_pictures_are_shown_without_a_magic_line(tool, tmp_path):
+    """Those of the package, and the user's own after them."""
+    cells = [
+        "from efcml import plots; plots.draw_reliability({});",
+        "from matplotlib import pyplot; pyplot.plot([1, 2]);",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    usual = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # of a kernel
+    tool.execute(notebook, folder=tmp_path, changes=usual)
+    for cell in notebook.cells:
+        assert ["image/png" in output.get("data", {}) for output in cell.outputs] == [True]

@@ -51,6 +51,13 @@ def test_public_names_are_there_whatever_is_imported():
         efcml.Classifier  # noqa: B018
 
 
+def test_a_class_without_source_has_its_parameters():
+    names = {"__name__": "__main__"}
+    code = "@with_parameters\nclass Own(EFCMLClassifier):\n    beta: float = 0.5\n"
+    exec("from efcml import *\nfrom efcml.support.declared import *\n" + code, names)
+    assert names["Own"]().get_params() == efcml.EFCMLClassifier(beta=0.5).get_params()
+
+
 def test_other_errors_stay_as_they_are():
     for error in (
         ModuleNotFoundError("No module named 'tornado'", name="tornado"),

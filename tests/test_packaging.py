@@ -5,11 +5,12 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
-from hatchling.build import build_wheel
+from hatchling.build import build_sdist, build_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = """
@@ -52,6 +53,19 @@ def test_the_wheel_holds_the_packages_and_works_elsewhere(tmp_path, monkeypatch)
     assert Path(file).is_relative_to(tmp_path / "site")
     assert right > 0.7
     assert code == 2 and "in the folder of the sources" in said
+
+
+@pytest.mark.long
+def test_the_sources_hold_all_that_their_tests_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with tarfile.open(tmp_path / build_sdist(str(tmp_path))) as sources:
+        sources.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.glob("efcml-*/")
+    path = os.pathsep.join([str(folder), str(folder / "experiments")])
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.long

@@ -58,19 +58,32 @@ def test_times_are_compared_with_those_printed(study, monkeypatch):
         assert claims.times_faster("live", "again", 1)(study, "turn", 1)[0] == answer
 
 
-def test_every_claim_names_models_and_data_of_its_experiment():
-    for name, (make, measures) in plan.EXPERIMENTS.items():
-        made = make(True)
-        sets = {ds.name for ds in made["data"]}
-        assert set(measures) <= {"pa", "ap"} and made["orders"] == 1
-        assert all(len(ds) <= plan.QUICK_ROWS for ds in made["data"])
-        own = [claim for claim in claims.CLAIMS if claim.experiment == name]
-        assert all(set(claim.sets) <= sets for claim in own)
-        assert own or name == "ablation"
+EACH = pytest.mark.parametrize("experiment", plan.EXPERIMENTS)
+
+
+def sets_of(experiment):
+    return (plan.LARGE,) if experiment in session.NEEDS_LARGE else plan.SETS
+
+
+@EACH
+def test_every_claim_names_data_of_its_experiment(experiment, need):
+    need(*sets_of(experiment))
+    make, measures = plan.EXPERIMENTS[experiment]
+    made = make(True)
+    sets = {ds.name for ds in made["data"]}
+    assert set(measures) <= {"pa", "ap"} and made["orders"] == 1
+    assert all(len(ds) <= plan.QUICK_ROWS for ds in made["data"])
+    own = [claim for claim in claims.CLAIMS if claim.experiment == experiment]
+    assert all(set(claim.sets) <= sets for claim in own)
+    assert own or experiment == "ablation"
+
+
+def test_there_is_a_check_for_every_claim_and_set():
     assert claims.CHECKS == sum(len(claim.sets) for claim in claims.CLAIMS) > 80
 
 
-def test_an_experiment_is_one_call(tmp_path, monkeypatch):
+def test_an_experiment_is_one_call(tmp_path, monkeypatch, need):
+    need(*plan.SETS)
     tiny = lambda quick: plan.compared(True, ("water-quality",), 1)  # noqa: E731
     monkeypatch.setitem(plan.EXPERIMENTS, "speed", plan.Experiment(tiny, ("pa",)))
     own = [claim for claim in claims.CLAIMS if claim.experiment == "speed"]
@@ -93,14 +106,17 @@ def test_names_of_experiments():
 
 
 @pytest.mark.long
-def test_every_claim_can_be_judged_on_little_data(tmp_path):
-    for experiment, (make, _) in plan.EXPERIMENTS.items():
-        found = session.judge(experiment, Study(**make(True), folder=tmp_path).run())
-        assert all(line["verdict"] and line["numbers"] for line in found)
+@EACH
+def test_every_claim_can_be_judged_on_little_data(experiment, tmp_path, need):
+    need(*sets_of(experiment))
+    study = Study(**plan.EXPERIMENTS[experiment].make(True), folder=tmp_path)
+    found = session.judge(experiment, study.run())
+    assert all(line["verdict"] and line["numbers"] for line in found)
 
 
 @pytest.mark.long
-def test_all_records_on_little_data(tmp_path, monkeypatch):
+def test_all_records_on_little_data(tmp_path, monkeypatch, need):
+    need(*plan.SETS)
     evidence = pytest.importorskip("evidence")
     records = evidence.jobs_of(tmp_path, 1, True)
     assert evidence.make_records(list(records), tmp_path, tmp_path, 1, True) == []

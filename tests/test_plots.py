@@ -52,6 +52,20 @@ def test_files_hold_words_and_are_the_same_every_time(tmp_path):
     assert {"a", "row", "partial accuracy"} <= {element.text for element in texts}
 
 
+def test_only_the_style_ends_with_a_picture(monkeypatch):
+    """A backend, which is loaded with the first figure, turns on what shows figures."""
+    monkeypatch.setitem(matplotlib.rcParams, "interactive", False)
+    monkeypatch.setitem(matplotlib.rcParams, "font.size", 20.0)
+
+    @style.styled
+    def draw():
+        matplotlib.interactive(True)
+        return matplotlib.rcParams["font.size"]
+
+    assert draw() == style.STYLE["font.size"] and draw() != 20.0
+    assert matplotlib.is_interactive() and matplotlib.rcParams["font.size"] == 20.0
+
+
 def test_trends_draw_results_values_and_pairs():
     curves = {"run": RESULT, "list": [0.25, 0.5], "pair": ([1, 2], [0, 1])}
     ax = plots.draw_trends(curves, first_row=100, marks={"slow": (20, 40), "sudden": 60})

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers.models import load_or_skip
 
-from efcml import EFCMLClassifier, prequential
+from efcml import EFCMLClassifier, datasets, prequential
 from efcml.kernels.linalg import whole
 from efcml.model.learner import Learner
 from efcml.model.params import DivergenceWarning, Params
@@ -19,8 +18,9 @@ LONGER = [pytest.param(name, marks=pytest.mark.long) for name in FOUND if name !
 
 
 @pytest.mark.parametrize("name", ["emotions", *LONGER])
-def test_the_defaults_are_as_good_as_they_were(name):
-    ds = load_or_skip(name)
+def test_the_defaults_are_as_good_as_they_were(name, need):
+    need(name)
+    ds = datasets.load(name)
     clf = EFCMLClassifier().fit(*ds.initial)
     result = prequential(clf, *ds.stream, progress=False)
     assert (result.pa, result.ap) == pytest.approx(FOUND[name], abs=0.01)
@@ -28,8 +28,9 @@ def test_the_defaults_are_as_good_as_they_were(name):
 
 
 @pytest.mark.parametrize("name", ["emotions", *LONGER])
-def test_printed_formulas_trip_the_guard_once_and_stay_finite(name):
-    ds = load_or_skip(name)
+def test_printed_formulas_trip_the_guard_once_and_stay_finite(name, need):
+    need(name)
+    ds = datasets.load(name)
     with pytest.warns(DivergenceWarning, match=r"rule \d+ .* at row \d+ .*not convex") as caught:
         clf = EFCMLClassifier.paper().fit(*ds.initial)
         result = prequential(clf, *ds.stream, progress=False)

@@ -270,12 +270,88 @@ def test_names_that_are_taken_are_refused(given):
 def test_mistakes_are_said_at_once():
     with pytest.raises(ValueError, match=r'the name of one \(efcml.register\("merging"'):
         make_params(merging="nokl")
-    with pytest.raises(ValueError, match="a merging criterion must return a number; got nan"):
-        learn(merging=lambda pair: np.nan, vigilance=0.5)
     if COMPILED:
         for changes in ({"update": never}, {"vigilance": never}):
             with pytest.raises(ValueError, match="put @numba.njit before it"):
                 learn(**changes)
+
+
+@njit
+def two_numbers(distance, dimension):
+    return distance > dimension
+
+
+@njit
+def no_answer(row, y, weight, keep, heights, P, W, v):
+    W[0, 0] += 0.1
+
+
+class Unsized(Stage):
+    """Has an array, which nothing describes."""
+
+    def __init__(self, n_features, n_labels):
+        self.arrays = namedtuple("Unsized", "mean")(np.zeros(n_labels))
+
+    def follow(self, rows, scores, Y, weights, kept):
+        return scores + self.arrays.mean
+
+
+class Flat(Stage):
+    def __init__(self, n_features, n_labels):
+        pass
+
+    def follow(self, rows, scores, Y, weights, kept):
+        return scores[:, 0]
+
+
+class Clipped(Flat):
+    """Remembers nothing."""
+
+    def follow(self, rows, scores, Y, weights, kept):
+        return np.clip(scores, 0.0, 1.0)
+
+
+CRITERION = r"a merging criterion is called with \(pair\) and must return a number; got "
+DIRECTION = "a splitting direction is called with .* return p numbers that are not all 0; got "
+BIRTH = "a birth test is called with .* return a bool; got "
+UPDATE = "an update is called with .* return a bool; got "
+STAGE = "a stage is made by .* as many scores as it gets; got "
+
+
+@pytest.mark.parametrize(
+    ("part", "function", "words"),
+    [
+        ("merging", lambda pair: np.nan, CRITERION + "nan"),
+        ("merging", lambda pair: "much", CRITERION + "'much'"),
+        ("merging", lambda pair: None, CRITERION + "None"),
+        ("merging", lambda: 0.0, CRITERION + "TypeError: .* takes 0 pos"),
+        ("merging", lambda pair: pair.nothing, CRITERION + "AttributeError: 'Pair' .* 'nothing'"),
+        ("splitting", lambda S, p: np.ones(p + 1), DIRECTION + r"array\(\[1., 1., 1.\]\)"),
+        ("splitting", lambda S, p: np.full(p, np.nan), DIRECTION + r"array\(\[nan, nan\]\)"),
+        ("splitting", lambda S, p: np.zeros(p), DIRECTION + r"array\(\[0., 0.\]\)"),
+        ("splitting", lambda S: np.ones(2), DIRECTION + "TypeError: .* takes 1 pos"),
+        ("vigilance", two_numbers, BIRTH + "TypeError: .*2"),
+        ("update", no_answer, UPDATE + "None"),
+        ("update", two_numbers, UPDATE + "TypeError: .*2"),
+        ("stages", (Flat,), STAGE + r"TypeError: follow returned the shape \(20,\) for \(20, 2\)"),
+        ("stages", (Stage,), STAGE + "TypeError: Stage"),
+        ("stages", (dict,), STAGE + "TypeError: dict"),
+    ],
+)
+def test_what_a_part_must_be_is_said_in_one_line(part, function, words):
+    usual = {} if part == "splitting" else {"vigilance": 0.5}
+    with pytest.raises(ValueError, match=words) as caught:
+        learn(**usual | {part: function})
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_new_labels_come_to_a_stage_without_a_table_if_it_remembers_nothing():
+    learner, X, _ = learn(stages=(Clipped,))
+    learner.add_labels(1)
+    assert learner.score(X).shape == (len(X), 3)
+    learner, *_ = learn(stages=(Unsized,))
+    with pytest.raises(ValueError, match="a label is new: Unsized must have .* or add_labels"):
+        learner.add_labels(1)
 
 
 @njit

@@ -170,7 +170,8 @@ class Learner(Guarded):
                 stages.append(RecentStage(*sizes, features=features))
         if params.time:
             stages.append(TemporalStage(*sizes))
-        return stages + [seams.function_of("stage", own)(*sizes) for own in params.stages]
+        makers = (seams.function_of("stage", own) for own in params.stages)
+        return stages + [seams.ask("stage", make, *sizes) for make in makers]
 
     # -- batch ------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """RuleBase: the evolving rules, first stage of the model, and all that happens to them."""
 
 from collections import Counter, namedtuple
+from functools import partial
 
 import numpy as np
 
@@ -68,9 +69,12 @@ class RuleBase(Stage):
         self.update = update if isinstance(update, seams.Update) else seams.Update(update)
         self.birth_test = seams.function_of("birth", params.vigilance) or is_novel
         for kind, function in (("update", self.update.learn), ("birth", self.birth_test)):
-            check_compiled(kind, function)
+            if function not in (learn_planes, is_novel):
+                check_compiled(kind, function)
+                seams.try_out(kind, function)
         self.driver = kernel_rows.driver_with(self.birth_test, self.update.learn)
-        self.direction = seams.function_of("split", params.splitting)
+        direction = seams.function_of("split", params.splitting)
+        self.direction = direction and partial(seams.ask, "split", direction)
         self.criterion = seams.function_of("merging", params.merging)
 
     def __getattr__(self, name):
@@ -409,10 +413,7 @@ class RuleBase(Stage):
         except np.linalg.LinAlgError:
             return None, -np.inf
         if self.criterion is not None:
-            alike = self.criterion(pair)
-            if alike is None or not alike == alike:
-                raise ValueError(f"a merging criterion must return a number; got {alike}.")
-            return pair, alike
+            return pair, seams.ask("merging", self.criterion, pair)
         return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
 
     def _try_merge(self, i, j):

@@ -62,7 +62,13 @@ class Stage:
 
     def add_labels(self, count):
         """Take in labels that no row so far had."""
-        self.arrays = self.table.resized(self.arrays, K=count)
+        if self.arrays:
+            if not hasattr(self, "table"):
+                raise ValueError(
+                    f"a label is new: {type(self).__name__} must have a table of its arrays, or "
+                    "add_labels(count) of its own."
+                )
+            self.arrays = self.table.resized(self.arrays, K=count)
 
     def copy(self, into=None) -> Self:
         """Return an independent copy, in the arrays of an older one if they are as large."""

@@ -1,7 +1,8 @@
 """What all pictures share: colours, dashes, names, figures, marks of rows, files."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,7 +30,20 @@ UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDa
 STYLE = matplotlib.rc_params_from_file(
     Path(__file__).with_name("efcml.mplstyle"), use_default_template=False
 )
-styled = matplotlib.rc_context(STYLE)  # decorates what makes parts of pictures
+
+
+@contextmanager
+def in_style() -> Iterator[None]:
+    """Use the style. Other settings stay as they are left: backends make some when first used."""
+    before = {name: matplotlib.rcParams[name] for name in STYLE}
+    matplotlib.rcParams.update(STYLE)
+    try:
+        yield
+    finally:
+        matplotlib.rcParams.update(before)
+
+
+styled = in_style()  # decorates what makes parts of pictures
 
 
 def plain(name: object, longest: int = LONGEST) -> str:

@@ -86,7 +86,7 @@ def with_parameters(cls: type[T]) -> type[T]:
     for name in inspect.get_annotations(cls):
         default = vars(cls)[name]
         if isinstance(default, Field):
-            facts = replace(default.metadata["facts"], meaning=meanings[name])
+            facts = replace(default.metadata["facts"], meaning=meanings[name] if meanings else "")
             default.metadata = {"facts": facts}  # type: ignore[assignment]
         else:
             setattr(cls, name, field(default=default, metadata=inherited[name].metadata))
@@ -95,8 +95,14 @@ def with_parameters(cls: type[T]) -> type[T]:
 
 
 def meanings_of(cls: type) -> dict[str, str]:
-    """Return the strings that stand below the lines of a class, by the names of the lines."""
-    tree: Any = ast.parse(dedent(inspect.getsource(cls))).body[0]
+    """Return the strings that stand below the lines of a class, by the names of the lines.
+
+    There are none where the source is not to be had, as of a class typed into a console.
+    """
+    try:
+        tree: Any = ast.parse(dedent(inspect.getsource(cls))).body[0]
+    except (OSError, TypeError):
+        return {}
     return {
         ast.unparse(line.target): " ".join(ast.literal_eval(text.value).split())
         for line, text in pairwise(tree.body)

@@ -7,10 +7,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from efcml import ActiveLearner, EFCMLClassifier, datasets
-from efcml.datasets import DatasetNotFound
+from efcml import ActiveLearner, EFCMLClassifier
 from efcml.model.learner import Learner
 from efcml.model.stages import Stage
 from efcml.model.trace import Trace
@@ -159,11 +157,3 @@ def run_code(code):
     result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
-
-
-def load_or_skip(name):
-    """Return a real data set; the test is skipped where it is not on this machine."""
-    try:
-        return datasets.load(name)
-    except DatasetNotFound as missing:
-        pytest.skip(str(missing))
