@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from helpers.models import learn_late
 
-from efcml import EFCMLClassifier, prequential
+from efcml import EFCMLClassifier, OneVsRestEFC, prequential
+from efcml.evaluation import blocks
 from efcml.model.temporal import TemporalStage
 
 INITIAL = 300
@@ -146,6 +147,42 @@ def test_wild_values_that_mean_something_are_kept(rng):
 def test_time_changes_nothing_where_rows_are_independent(rng):
     X, Y = products(rng, 1000)
     assert np.array_equal(run(X, Y)[0].scores, run(X, Y, time=False)[0].scores)
+
+
+def long_lives(rng, n=600):
+    """Labels that stay what they are for some fifty rows, of which features tell little."""
+    Y = np.repeat(rng.integers(0, 2, (n // 50, 2)), 50, axis=0).astype(float)
+    return Y @ rng.normal(size=(2, 3)) + 3.0 * rng.normal(size=(n, 3)), Y
+
+
+@pytest.mark.parametrize("make", [EFCMLClassifier, OneVsRestEFC])
+def test_an_answer_depends_on_nothing_that_comes_with_the_row(rng, make, monkeypatch):
+    """Every row is answered as the next one, unless it is said how far ahead it is."""
+    X, Y = long_lives(rng)
+    clf, n = make().fit(X[:200], Y[:200]).partial_fit(X[200:500], Y[200:500]), 100
+    for answer in (clf.decision_function, clf.predict, clf.predict_proba):
+        together = answer(X[500:])
+        assert np.array_equal(together, [answer(x[None])[0] for x in X[500:]])
+        ahead = answer(X[500:], ahead=np.arange(n))
+        later = [answer(x[None], ahead=t)[0] for t, x in enumerate(X[500:])]
+        assert np.array_equal(ahead, later)
+    assert not np.allclose(clf.decision_function(X[500:]), clf.decision_function(X[500:], ahead=9))
+    static, blocks_of = prequential(clf, X[500:], Y[500:], learn=False), []
+    for rows in (7, 1000):
+        monkeypatch.setattr(blocks, "ROWS", rows)
+        blocks_of.append(prequential(clf, X[500:], Y[500:], learn=False).scores)
+    assert np.array_equal(static.scores - 0.5, clf.decision_function(X[500:], ahead=np.arange(n)))
+    assert np.array_equal(static.scores, blocks_of[0]) and np.array_equal(*blocks_of)
+    for wrong in (-1, 0.5, np.arange(3), "soon"):
+        with pytest.raises(ValueError, match="ahead must be a whole number >= 0, or one for each"):
+            clf.predict(X, ahead=wrong)
+
+
+def test_an_explanation_is_of_the_answer_wherever_the_row_stands(rng):
+    X, Y = long_lives(rng)
+    clf = EFCMLClassifier().fit(X[:200], Y[:200]).partial_fit(X[200:500], Y[200:500])
+    scores = clf.decision_function(X[500:]) + 0.5
+    assert np.allclose([clf.explain(x).score for x in X[500:]], scores, rtol=0.0, atol=1e-12)
 
 
 def test_an_answer_by_hand_is_as_late_as_it_is(rng):

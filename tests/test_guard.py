@@ -9,13 +9,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from helpers.cli_files import write_csv
 from helpers.models import freeze
 from helpers.streams import make_params, random_rows
 
-from efcml import ActiveLearner, ChainEFC, EFCMLClassifier, OneVsRestEFC, load, prequential, save
+from efcml import (
+    ActiveLearner,
+    ChainEFC,
+    EFCMLClassifier,
+    OneVsRestEFC,
+    load,
+    plots,
+    prequential,
+    save,
+)
 from efcml.cli import main
 from efcml.compat.river import RiverEFCML
 from efcml.explain import explanation as reading
@@ -134,6 +144,40 @@ def test_saving_and_streams_wait_too(tmp_path):
     for model in (clf, OneVsRestEFC(prior=1.0).fit(X, Y)):
         assert_waits(model.learner_, lambda model=model: save(model, tmp_path / "model.npz"))
     assert_waits(active, lambda: prequential(clf, X, Y, active=active))
+
+
+READERS = {
+    "rules": lambda clf, X: str(clf.rules_),
+    "explanation": lambda clf, X: str(clf.explain(X[0])),
+    "trust": lambda clf, X: clf.trust(X),
+    "answers": lambda clf, X: (clf.predict(X), clf.predict_proba(X), clf.effective_rules(X)),
+    "pictures": lambda clf, X: plt.close(plots.draw_importance(clf.rules_.importance()).figure),
+    "state": lambda clf, X: (clf.learner_.state(), clf.learner_.latest),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_readers_change_nothing(name, rng):
+    """Between calls, and from another thread while a stream is learned."""
+    X, Y = random_rows(rng, 900, 3, 2)
+    X[500:] += 30.0  # looks and a change of scale go by the last rows
+    start = X[:250], Y[:250]
+    read, alone = (EFCMLClassifier(cases=20).fit(*start) for _ in range(2))
+    done = threading.Event()
+
+    def look():
+        while not done.is_set():
+            READERS[name](read, X[:3])
+
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(look)
+        for t in range(250, len(X)):
+            read.partial_fit(X[t : t + 1], Y[t : t + 1])
+            alone.partial_fit(X[t : t + 1], Y[t : t + 1])
+        done.set()
+        looking.result()
+    assert sum(read.learner_.watch.changes) > 0
+    assert freeze(read) == freeze(alone)
 
 
 def test_an_explanation_is_of_one_state(monkeypatch):

@@ -100,7 +100,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         # In an order that does not depend on that of the keys.
         new = sorted(features.keys() - self._columns.keys(), key=repr)
         absent = sorted(labels.keys() - self._labels.keys(), key=repr)
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         if absent or (new and not learner.fitted):
             before["learner"] = learner.copy()  # which then changes in more than one call
         try:
@@ -115,7 +115,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
                 learner.add_labels(len(absent))
             learner.learn(self._row(features), as_row(labels, self._labels))
         except BaseException:
-            vars(self).update(before)
+            self.__dict__.update(before)
             raise
 
     def _leave_out(self, features: list[Any]) -> None:

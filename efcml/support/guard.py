@@ -29,7 +29,6 @@ LONG = 500  # rows; before a call with so many, the object is copied
 # Nothing is stored in the object itself: copies, pickles, clones and files know nothing of it.
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _undos: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-_undos: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def one_at_a_time(function: Method) -> Method:
