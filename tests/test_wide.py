@@ -69,6 +69,8 @@ def test_sparse_dense_any_split_copies_and_files_give_the_same_bits(texts, tmp_p
 def test_directions_are_renewed(texts):
     """As many rows later, rules and cases are those of a model that learns these rows alone."""
     X, Y, weights = csr_array(texts[0]), texts[1], np.linspace(0.5, 2.0, N)
+    weights[::2] = 1.0  # the unit, by any of these rows
+    weights[1::4] = 1.0
     clf = EFCMLClassifier().fit(X[:120], Y[:120], weights[:120])
     trace, learner = Trace.for_rows(120, K), clf.learner_
     learner.learn(X[120:240], Y[120:240], trace, weights[120:240])

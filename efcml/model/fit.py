@@ -18,6 +18,7 @@ COARSE, FINE = 0.3, 0.2  # shares of all rows at which rules are split, if nothi
 REGIONS_PAY = 0.03  # less error than one plane for all rows: then the finer rules are taken
 SORTED = 3.0  # times the variance by chance that label means of contiguous folds may have
 RESIDUAL, MOST_STEPS = 1e-8, 5000  # of the proximal gradient
+ROUNDING = 1e-13  # of the largest eigenvalue
 WORST_CONDITION = 1e12  # beyond it, gamma I is added to the least-squares Hessian
 
 
@@ -32,46 +33,73 @@ class Batch(NamedTuple):
     """Rows ``r = [x, 1]``, labels, weights, and to which group of labels each belongs.
 
     Labels of a group are known in the same rows and have G in common; so every label is solved for
-    by the rows that know it. ``total`` are the sums over all rows.
+    by the rows that know it.
     """
 
     R: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
     group: np.ndarray
-    total: tuple = ()
 
     @classmethod
     def of(cls, X, Y, weights):
-        """Extend rows, find the groups and add up all rows."""
+        """Extend rows and find the groups."""
         patterns = [known.tobytes() for known in ~np.isnan(Y.T)]  # quicker than columns
         _, group = np.unique(patterns, return_inverse=True)
-        batch = cls(np.column_stack([X, np.ones(len(X))]), Y, weights, group)
-        return batch._replace(total=batch.sums(weights))
+        return cls(np.column_stack([X, np.ones(len(X))]), Y, weights, group)
 
-    def sums(self, weights):
-        """Return ``G = R'QR`` (groups, d, d) and ``B = Y'QR`` (K, d) of weighted rows."""
+    def sums(self, weights, rows=slice(None)):
+        """Return ``G = R'QR`` (groups, d, d) and ``B = Y'QR`` (K, d) of some rows, weighted."""
+        R, Y, weights = self.R[rows], self.Y[rows], weights[rows]
         there = weights > 0.0
-        R, known = self.R[there], ~np.isnan(self.Y[there])
+        R, known = R[there], ~np.isnan(Y[there])
         weighted, firsts = weights[there, None] * R, np.unique(self.group, return_index=True)[1]
         G = np.stack([(known[:, [label]] * weighted).T @ R for label in firsts])
-        return G, np.where(known, self.Y[there], 0.0).T @ weighted
+        return G, np.where(known, Y[there], 0.0).T @ weighted
 
     def solve(self, G, B, Delta, W_0):
-        """Return the planes of least squares held to W_0, which may hold all labels repeatedly."""
-        W, B, group = np.empty_like(W_0), np.resize(B, W_0.shape), np.resize(self.group, len(W_0))
+        """Return the planes of least squares held to W_0."""
+        W = np.empty_like(W_0)
         for g, own in enumerate(G):
-            W[group == g] = solve_planes(own, B[group == g], Delta, W_0[group == g])
+            mine = self.group == g
+            W[mine] = solve_planes(own, B[mine], Delta, W_0[mine])
         return W
 
-    def base(self, shared):
+    def base(self, G, B, shared):
         """Return what every rule is held to: flat planes, or those of all rows, held to flat."""
-        G, B = self.total
         planes = np.zeros_like(B)
         planes[:, -1] = B[:, -1] / np.maximum(G[self.group, -1, -1], 1e-300)
         if shared is None:
             return planes
         return self.solve(G, B, precision(shared, B.shape[1] - 1), planes)
+
+    def scores(self, R, bases, weights, rows):
+        """Return scores (strengths, bases, n, K) at R by planes of weighted rows, held to a base.
+
+        One decomposition serves all strengths s. With ``U'GU`` diagonal, l, and ``U'DU = I``, D the
+        prior of strength 1, it is ``R (W_0 + U (l + s)^-1 U'(B - W_0 G)')``.
+        """
+        rows = rows[weights[rows] > 0.0]
+        root, unit = np.sqrt(weights[rows]), 1.0 / np.sqrt(precision(1.0, R.shape[1] - 1))
+        out = np.stack([R @ bases.swapaxes(1, 2)] * len(STRENGTHS))
+        for label in np.unique(self.group, return_index=True)[1]:
+            mine, known = self.group == self.group[label], ~np.isnan(self.Y[rows, label])
+            at, w = rows[known], root[known, None]
+            values, U = spectrum(w * self.R[at] * unit)
+            errors = w * (self.Y[at][:, mine] - self.R[at] @ bases[:, mine].swapaxes(1, 2))
+            place, towards = R * unit @ U, U.T @ ((w * self.R[at] * unit).T @ errors)
+            for scores, strength in zip(out, STRENGTHS, strict=True):
+                scores[..., mine] += place @ (towards / (values + strength)[:, None])
+        return out
+
+
+def spectrum(A):
+    """Return the eigenvalues of A'A above rounding and their vectors, by its smaller side."""
+    few = len(A) < A.shape[1]
+    values, U = np.linalg.eigh(A @ A.T if few else A.T @ A)
+    real = values > ROUNDING * values.max(initial=0.0)
+    values, U = values[real], U[:, real]
+    return values, A.T @ U / np.sqrt(values) if few else U
 
 
 # The prior, by cross-validation of the rule model itself
@@ -112,51 +140,51 @@ def choose_prior(form_rules, X, Y, weights, params):
     X, Y, weights = X[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
     if len(X) < 4 or (given != "auto" and len(shares) == 1):
         return Prior(1.0 if given == "auto" else float(given)), shares[-1]
-    R, taught = np.column_stack([X, np.ones(len(X))]), Y
+    taught = Y
     if len(np.unique(np.isnan(Y), axis=1).T) > MOST_GROUPS:
         taught = np.where(np.isnan(Y), label_means(Y, weights), Y)
-    kinds, one = [], 0.0
-    for folds in folds_of(Y):
-        rests = [np.delete(np.arange(len(X)), out) for out in folds]
-        batches = [Batch.of(X[rest], taught[rest], weights[rest]) for rest in rests]
-        kinds.append(list(zip(folds, rests, batches, strict=True)))
-        one += np.log(sum(losses_of_one_plane(b, R[out], Y[out]) for out, _, b in kinds[-1]))
+    batch, kinds, one = Batch.of(X, taught, weights), folds_of(Y), 0.0
+    one = sum(np.log(losses_of_one_plane(batch, Y, folds)) for folds in kinds)
     shared = STRENGTHS[int(np.argmin(one))]
     for share in shares:
         losses = 0.0
-        for parts in kinds:
+        for folds in kinds:
             wrong = 0.0
             for half in HALVES:
-                rest = np.delete(np.arange(len(X)), np.concatenate([p[0] for p in parts[half]]))
+                rest = np.delete(np.arange(len(X)), np.concatenate(folds[half]))
                 psi = form_rules(X[rest], Y[rest], weights[rest], share)(X)
-                for out, r, batch in parts[half]:
-                    wrong += losses_of_rules(shared, batch, psi[r], R[out], Y[out], psi[out])
+                wrong += losses_of_rules(batch, Y, folds[half], psi, shared)
             losses += np.log(wrong)
         if losses.min() < len(kinds) * np.log(1.0 - REGIONS_PAY) + one.min():
             break
     if given != "auto":
         return Prior(float(given)), share
-    base, strength = np.unravel_index(np.argmin(losses), losses.shape)
+    strength, base = np.unravel_index(np.argmin(losses), losses.shape)
     return Prior(STRENGTHS[strength], shared if base else None), share
 
 
-def losses_of_one_plane(batch, R_new, Y_new):
-    """Return the squared error of one plane for all rows at new ones, by strength."""
-    scores = [R_new @ batch.base(strength).T for strength in STRENGTHS]
-    return np.array([np.nansum((s - Y_new) ** 2) for s in scores]) + 1e-300
+def losses_of_one_plane(batch, Y, folds):
+    """Return the squared error of one plane for all rows at those of the folds, by strength."""
+    return losses_of_rules(batch, Y, folds, np.ones((len(Y), 1)))[:, 0]
 
 
-def losses_of_rules(shared, batch, psi, R_new, Y_new, psi_new):
-    """Return the squared error of rules at new rows, (bases, strengths): flat and shared planes."""
-    bases = np.vstack([batch.base(held) for held in (None, shared)])  # both at once
-    scores = np.zeros((len(STRENGTHS), len(R_new), len(bases)))
-    for own, new in zip((psi * batch.weights[:, None]).T, psi_new.T, strict=True):
-        near, sums = new > 0.0, batch.sums(own)
-        for found, strength in zip(scores, STRENGTHS, strict=True):
-            W = batch.solve(*sums, precision(strength, R_new.shape[1] - 1), bases)
-            found[near] += new[near, None] * (R_new[near] @ W.T)
-    wrong = np.nansum((scores - np.tile(Y_new, (1, 2))) ** 2, axis=1)
-    return wrong.reshape(len(STRENGTHS), 2, -1).sum(axis=2).T + 1e-300
+def losses_of_rules(batch, Y, folds, psi, *shared):
+    """Return the squared error of rules at the rows of folds, (strengths, bases).
+
+    The bases are flat planes, and shared ones of this strength.
+    """
+    weights, wrong = psi * batch.weights[:, None], 1e-300
+    for out in folds:
+        rest = np.delete(np.arange(len(Y)), out)
+        sums = batch.sums(batch.weights, rest)
+        bases = np.stack([batch.base(*sums, held) for held in (None, *shared)])
+        scores = np.zeros((len(STRENGTHS), len(bases), len(out), Y.shape[1]))
+        for fires, w in zip(psi[out].T, weights.T, strict=True):
+            near = fires > 0.0
+            found = batch.scores(batch.R[out[near]], bases, w, rest)
+            scores[:, :, near] += fires[near, None] * found
+        wrong = wrong + np.nansum((scores - Y[out]) ** 2, axis=(2, 3))
+    return wrong
 
 
 # Fit
@@ -175,7 +203,8 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
     rules whose optimiser ran away, which only the printed formulas do.
     """
     batch, known = Batch.of(X, Y, psi.sum(axis=1)), ~np.isnan(Y)
-    ones, W_0, ran_away = np.where(known, Y, 0.0), batch.base(prior.shared), []
+    W_0 = batch.base(*batch.sums(batch.weights), prior.shared)
+    ones, ran_away = np.where(known, Y, 0.0), []
     rules.W_0[:n_rules] = W_0
     for i in range(n_rules):
         w = psi[:, i, None]
@@ -239,7 +268,7 @@ def held_out_scores(rules, X, Y, psi, fires, prior):
         out = np.arange(fold, len(X), FOLDS)
         rest = np.delete(np.arange(len(X)), out)
         batch = Batch.of(X[rest], Y[rest], psi[rest].sum(axis=1))
-        W_0 = batch.base(prior.shared)
+        W_0 = batch.base(*batch.sums(batch.weights), prior.shared)
         for i in range(psi.shape[1]):
             W = batch.solve(*batch.sums(psi[rest, i]), rules.Delta[i, SLOW], W_0)
             scores[out] += fires[out, i, None] * (R[out] @ W.T)

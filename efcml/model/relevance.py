@@ -250,11 +250,12 @@ def loss_of(Z, E):
 
     E are labels without their means, 0 where unknown.
     """
-    held, n = np.zeros((len(STRENGTHS), *E.shape)), len(Z)
+    batch, n = Batch.of(Z, E, np.ones(len(Z))), len(Z)
+    held = np.zeros((len(STRENGTHS), *E.shape))
     for out in np.split(np.arange(n), [fold * n // FOLDS for fold in range(1, FOLDS)]):
-        batch = Batch.of(*(np.delete(part, out, axis=0) for part in (Z, E)), np.ones(n - len(out)))
-        R = np.column_stack([Z[out], np.ones(len(out))])
-        held[:, out] = [R @ batch.base(strength).T for strength in STRENGTHS]
+        rest = np.delete(np.arange(n), out)
+        base = batch.base(*batch.sums(batch.weights, rest), None)[None]
+        held[:, out] = batch.scores(batch.R[out], base, batch.weights, rest)[:, 0]
     errors = E - held
     losses = (errors**2).sum(axis=(1, 2))
     errors, Z = errors[np.argmin(losses), -CASE_ROWS:], np.clip(Z[-CASE_ROWS:], -FAR, FAR)

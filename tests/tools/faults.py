@@ -53,7 +53,7 @@ gain-without-forgetting kernels/planes.py
 newborn-silent model/reshape.py
     = facts["last_won"][i] = rules.clock[ROWS] => = rules.clock[ROWS]
 folds-learn-what-they-hold-out model/fit.py
-    np.delete(np.arange(len(X)), out) for out => np.arange(len(X)) for out
+    rest = np.delete(np.arange(len(Y)), out) => rest = np.arange(len(Y))
 prior-share-never-fades kernels/gaussian.py
     fact.prior_share *= support / grown => pass
 known-rows-not-counted kernels/planes.py
