@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from efcml.active import ActiveLearner as ActiveLearner
     from efcml.estimators.classifier import EFCMLClassifier as EFCMLClassifier
     from efcml.evaluation import prequential as prequential
-    from efcml.model.learner import warmup as warmup
+    from efcml.model.compiling import warmup as warmup
     from efcml.rivals.per_label import ChainEFC as ChainEFC
     from efcml.rivals.per_label import OneVsRestEFC as OneVsRestEFC
     from efcml.saving import load as load
@@ -34,7 +34,7 @@ _HOMES = {
     "prequential": "efcml.evaluation",
     "register": "efcml.seams",
     "save": "efcml.saving",
-    "warmup": "efcml.model.learner",
+    "warmup": "efcml.model.compiling",
 }
 __all__ = [*_HOMES]
 

@@ -7,14 +7,20 @@ the functions that it calls. So there is one folder for every state of the sourc
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 from numba import config, njit
 
+from efcml.support.progress import tell
+
 PACKAGE = Path(__file__).resolve().parent
+APART = "EFCML_APART"  # set in processes that only compile
 KEPT = 3  # folders: the present one and those of the last edits
 
 # Without nnan and ninf: with those two the compiler may drop every test for NaN and infinity.
@@ -55,6 +61,30 @@ def _compiled(**options: Any) -> Callable[..., Any]:
 driver = _compiled()  # called from Python
 kernel = _compiled(**INNER)  # called from kernels only
 leaf = _compiled(**INNER, fastmath=SAFE_FASTMATH)  # likewise; the order of sums does not matter
+
+
+@cache
+def compile_apart() -> None:
+    """Compile all kernels in two processes, unless they are on disk or numba is off.
+
+    In a process that has compiled a driver, it calls the kernels that were compiled alone; read
+    from disk, it calls those that were compiled with it. Their last digits may differ. So no
+    process uses what it has compiled itself, but for what is rare.
+    """
+    on_disk = any(FOLDER.rglob("*.nbi"))  # numba makes the folder itself when it decorates
+    if config.DISABLE_JIT or on_disk or APART in os.environ or not sys.executable:
+        return
+    tell("efcml compiles, once on this machine: about 15 s")
+    environment = os.environ | {APART: "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    code, quiet = "from efcml.model import compiling; compiling.run_{}()", subprocess.DEVNULL
+    commands = [[sys.executable, "-c", code.format(part)] for part in ("rules", "others")]
+    children = [subprocess.Popen(c, env=environment, stdout=quiet, stderr=quiet) for c in commands]
+    try:
+        for child in children:
+            child.wait()
+    finally:
+        for child in children:
+            child.kill()
 
 
 def check_compiled(kind: str, function: Any) -> None:

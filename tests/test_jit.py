@@ -55,3 +55,21 @@ def test_python_collects_its_garbage_as_before(tmp_path):
         "print(json.dumps([usual, gc.get_threshold()]))"
     )
     assert now == usual
+
+
+FIRST = """
+import hashlib, json
+import numpy as np
+from efcml import EFCMLClassifier
+rng = np.random.default_rng(0)
+X = rng.normal(size=(900, 60))
+Y = (X[:, :9] + rng.normal(size=(900, 9)) > 0.0).astype(float)
+clf = EFCMLClassifier(prior=10.0).fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
+print(json.dumps(hashlib.sha256(clf.decision_function(X).tobytes()).hexdigest()))
+"""
+
+
+@pytest.mark.long
+def test_the_process_that_comes_first_gives_the_same_bits(tmp_path):
+    begin = f"import os; os.environ['NUMBA_CACHE_DIR'] = {str(tmp_path)!r}\n"
+    assert run_code(begin + FIRST) == run_code(begin + FIRST)

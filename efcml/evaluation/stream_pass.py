@@ -13,7 +13,7 @@ import numpy as np
 from efcml.evaluation.adapters import ANSWERS, ForeignPass, last_step, pass_steps
 from efcml.evaluation.blocks import in_blocks
 from efcml.evaluation.prequential_result import PrequentialResult
-from efcml.model.learner import warmup
+from efcml.model.compiling import warmup
 from efcml.model.trace import Trace
 from efcml.support.checks import check_whole
 from efcml.support.progress import progress_bar

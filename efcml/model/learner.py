@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from efcml import seams
-from efcml._jit import FOLDER
+from efcml._jit import compile_apart
 from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
@@ -37,7 +37,6 @@ from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
 from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread, whole_or_not_at_all
 from efcml.support.masks import densify, known_rows, writeable
-from efcml.support.progress import tell
 from efcml.support.states import check_numbers, fitting, nest, pick
 
 # Weight of a row in all that its errors teach. Rules learn from it in full: if the same row came
@@ -52,6 +51,7 @@ class Learner(Guarded):
     def __init__(
         self, params: Params, n_features: int, n_labels: int, *, layered: bool = True
     ) -> None:
+        compile_apart()
         self.params, self.n_features, self.n_labels = params, n_features, n_labels
         self.layered = layered  # whether errors teach of the labels
         self.calls_others = has_own_functions(params)
@@ -183,8 +183,6 @@ class Learner(Guarded):
         ``weights`` are those of the rows, above 0. Their median is the unit: so a row of the usual
         weight counts as one row, here and in the stream.
         """
-        if not FOLDER.exists():
-            tell("efcml compiles, once on this machine: about 20 s")
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
         other._fit(X, Y, np.ones(len(Y)) if weights is None else weights)
         vars(self).update(vars(other))
@@ -620,36 +618,3 @@ class Learner(Guarded):
 def copy_of(stage: Any, spare: Any) -> Any:
     """Return a copy of a stage; those of one's own may have a ``copy`` that takes no arrays."""
     return stage.copy() if spare is None or type(stage) not in NAMES else stage.copy(spare)
-
-
-def warmup(*, rare: bool = True) -> None:
-    """Run all kernels on a few rows; later calls in this or other processes find them compiled.
-
-    Call it once before starting many processes: they then share the compiled files instead of
-    all writing them at the same time.
-
-    Parameters
-    ----------
-    rare : bool
-        Whether also those that only missing features or labels and decisions other than the usual
-        ones need; otherwise they are compiled when they are first needed.
-
-    Examples
-    --------
-    >>> import efcml
-    >>> efcml.warmup()
-    """
-    X = np.random.default_rng(0).normal(size=(24, 2))
-    Y = (X > 0.0).astype(float)
-    params = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
-    learner = Learner(params, 2, 2).fit(X[:12], Y[:12]).learn(X[12:], Y[12:])
-    scores = learner.answer(X).scores
-    learner.stage(TemporalStage).addends(scores[0])  # what explanations need
-    if learner.watch is not None:  # what ends a doubt about the scale
-        learner.watch.settle(np.zeros(2, dtype=np.bool_), None)
-    if rare:
-        gaps, unknown = X.copy(), Y.copy()
-        gaps[::3, 0] = gaps[1::3, 1] = unknown[::4, 0] = np.nan
-        for decision in ("f1", "subset"):
-            other = Learner(replace(params, decision=decision), 2, 2)
-            other.fit(gaps[:12], unknown[:12]).learn(gaps[12:], unknown[12:]).answer(gaps, unknown)

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 
 from efcml import __version__
 from efcml.evaluation.adapters import last_step
-from efcml.model.learner import warmup
+from efcml.model.compiling import warmup
 from efcml.seams import REGISTERED
 from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
 from efcml.support.guard import blas_pools
