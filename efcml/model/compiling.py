@@ -12,17 +12,18 @@ from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
+from efcml.support.aliases import Floats
 
 FEW_RULES = Params(vigilance=0.05, beta=0.1, prior=1.0, max_rules=3)
 
 
-def few_rows():
+def few_rows() -> tuple[Floats, Floats]:
     """Return features and labels."""
     X = np.random.default_rng(0).normal(size=(24, 2))
     return X, (X > 0.0).astype(float)
 
 
-def run_rules():
+def run_rules() -> None:
     """Run the kernels of the rules, which take as long to compile as all others."""
     (X, Y), ones = few_rows(), np.ones(24)
     rules = RuleBase(FEW_RULES, 2, 2)
@@ -30,7 +31,7 @@ def run_rules():
     rules.follow(X[12:], None, Y[12:], ones[12:], ones[12:])
 
 
-def run_others():
+def run_others() -> None:
     """Run the kernels of the scale and of the stages after the rules."""
     (X, Y), ones = few_rows(), np.ones(24)
     scaler = Scaler.from_rows(X, 6.0)
