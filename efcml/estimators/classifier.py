@@ -151,9 +151,13 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             raise ValueError(
                 "sample_weight needs rules: call fit first, or learn warmup_rows rows."
             )
-        with self._unchanged_if_refused():
-            learner, X, Y = self.begin_stream(X, y, classes)
+        new = None if hasattr(self, "learner_") else dict(self.__dict__)
+        learner, X, Y = self.begin_stream(X, y, classes)
+        try:
             learner.learn(X, Y, None, targets.read_weights(Y, sample_weight))
+        except BaseException:
+            self.__dict__ = self.__dict__ if new is None else new
+            raise
         return self
 
     @one_at_a_time

@@ -423,9 +423,10 @@ class Learner(Guarded):
         """Go through all stages with a block of rows."""
         scores: Any = None
         kept = np.ones(len(rows))
+        light = np.minimum(weights, MOST_OF_AN_ERROR)
         for stage in self.stages:
             scores = stage.follow(rows, scores, Y, weights, kept)
-            weights = np.minimum(weights, MOST_OF_AN_ERROR)
+            weights = light
         if self.labels is None:
             return plain_answer(scores)
         return self.labels.follow(rows, scores, Y, weights, kept)

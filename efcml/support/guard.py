@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-LONG = 500  # rows; before a call with so many, the object is copied
+LONG = 1000  # rows; before a call with so many, the object is copied
 
 # Nothing is stored in the object itself: copies, pickles, clones and files know nothing of it.
 _locks: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
