@@ -307,6 +307,18 @@ def test_a_call_that_breaks_off_changes_nothing(make, rows, error, stage, name, 
     assert freeze(clf) == freeze(expected.partial_fit(X, Y))
 
 
+@pytest.mark.parametrize("make", [EFCMLClassifier, OneVsRestEFC])
+def test_calls_before_a_fit_are_forgotten_with_what_they_taught(make, rng, monkeypatch):
+    rows = [random_rows(rng, 30, 2, 2) for _ in range(4)]
+    learner = make(**CAP).fit(*rows[0]).partial_fit(*rows[1]).learner_
+    before = freeze(learner.fit(*rows[2]))
+    with monkeypatch.context() as patch:
+        patch.setattr(RuleBase, "follow", failing_once(RuleBase.follow, MemoryError(), at=1))
+        with pytest.raises(MemoryError):
+            learner.learn(*rows[3])
+    assert freeze(learner) == before
+
+
 weather = []
 
 

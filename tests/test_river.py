@@ -166,12 +166,17 @@ def test_a_feature_that_is_missing_is_nan_to_the_learner():
 @pytest.mark.parametrize("rows", [3, WARM])
 def test_a_row_that_breaks_off_leaves_neither_features_nor_labels(rows, monkeypatch):
     model = learned(rows)
+    if rows < WARM:
+        model.learn_one({"b": 1.0, "one more": 0.5}, {"v": True})
     before = freeze(model)
     with monkeypatch.context() as patch:
         patch.setattr(Learner, "_learn", lambda *given, **more: 1 / 0)
         with pytest.raises(ZeroDivisionError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.learn_one({"a": 1.0, "new": 2.0}, {"u": True, "new label": True})
+        assert freeze(model) == before
+        with pytest.raises(ZeroDivisionError):
+            model.learn_one({"a": 1.0}, {"u": True})
     assert freeze(model) == before
 
 

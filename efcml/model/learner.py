@@ -35,7 +35,13 @@ from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
-from efcml.support.guard import Guarded, one_at_a_time, one_blas_thread, whole_or_not_at_all
+from efcml.support.guard import (
+    Guarded,
+    changed_otherwise,
+    one_at_a_time,
+    one_blas_thread,
+    whole_or_not_at_all,
+)
 from efcml.support.masks import densify, known_rows, writeable
 from efcml.support.states import check_numbers, fitting, nest, pick
 
@@ -147,6 +153,7 @@ class Learner(Guarded):
 
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
+        changed_otherwise(self)
         self.n_features, self._latest = n_features, [(np.empty((0, n_features)), *self.latest[1:])]
         self._watch_relevance()
 
@@ -186,6 +193,7 @@ class Learner(Guarded):
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
         other._fit(X, Y, np.ones(len(Y)) if weights is None else weights)
         vars(self).update(vars(other))
+        changed_otherwise(self)
         return self
 
     def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:

@@ -16,7 +16,7 @@ from efcml.model.trace import Trace, learn_in_blocks
 from efcml.rivals import LEAST_SQUARES
 from efcml.support.aliases import Floats, Ints
 from efcml.support.declared import other, with_parameters
-from efcml.support.guard import Guarded, one_at_a_time, whole_or_not_at_all
+from efcml.support.guard import Guarded, changed_otherwise, one_at_a_time, whole_or_not_at_all
 
 LABEL_STEP = 10**9  # rule u of label c has the uid c * LABEL_STEP + u in events
 
@@ -72,6 +72,7 @@ class PerLabelLearner(Guarded):
             if not np.isnan(y).all():
                 model.fit(X, y, weights)
             X = np.hstack([X, y]) if self.chained else X
+        changed_otherwise(self)
         return self
 
     @one_at_a_time

@@ -116,6 +116,11 @@ def whole_or_not_at_all(thing: Any, rows: int, name: str, *given: Any, **more: A
     _undos[thing] = undo
 
 
+def changed_otherwise(thing: Any) -> None:
+    """Forget the calls of an object that has been changed by something else since."""
+    _undos.pop(thing, None)
+
+
 @contextmanager
 def interrupts_held() -> Iterator[None]:
     """Let an interrupt wait until the end of the block; it is then raised as usual.
