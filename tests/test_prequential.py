@@ -172,7 +172,7 @@ def test_an_interrupt_leaves_whole_blocks(name, how, monkeypatch):
     model, X, Y = start(name, how, X, Y)
     expected = copy.deepcopy(model).partial_fit(X[:14], Y[:14])
     in_blocks_of(monkeypatch, 7)
-    real, calls = Learner.learn, []
+    real, calls = Learner.learn_at_once, []
 
     def interrupted(self, X, Y, *given, **more):
         """Send Ctrl-C before the second block, for the models per label in the midst of it."""
@@ -182,7 +182,7 @@ def test_an_interrupt_leaves_whole_blocks(name, how, monkeypatch):
         return real(self, X, Y, *given, **more)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Learner, "learn", interrupted)
+        patch.setattr(Learner, "learn_at_once", interrupted)
         prequential(model, X, Y)
     assert freeze(model) == freeze(expected)
 

@@ -170,7 +170,7 @@ def test_a_row_that_breaks_off_leaves_neither_features_nor_labels(rows, monkeypa
         model.learn_one({"b": 1.0, "one more": 0.5}, {"v": True})
     before = freeze(model)
     with monkeypatch.context() as patch:
-        patch.setattr(Learner, "_learn", lambda *given, **more: 1 / 0)
+        patch.setattr(Learner, "learn_at_once", lambda *given, **more: 1 / 0)
         with pytest.raises(ZeroDivisionError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.learn_one({"a": 1.0, "new": 2.0}, {"u": True, "new label": True})

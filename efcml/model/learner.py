@@ -201,7 +201,7 @@ class Learner(Guarded):
         labelled = ~np.isnan(Y).all(axis=1)
         X, Y, weights = X[labelled], np.array(Y[labelled]), weights[labelled]
         self.unit = float(np.median(weights))
-        weights = self._in_units(weights)
+        weights = self.in_units(weights)
         if self.directions and not (self.params.projection == "auto" and wide.is_dense(X)):
             if self.params.projection == "auto":
                 wide.tell_once(self.n_features, self.directions)
@@ -217,7 +217,7 @@ class Learner(Guarded):
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self._warn_of_divergence()
+        self.warn_of_divergence()
 
     def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
         """Find the directions onto which all rows are projected from now on."""
@@ -279,14 +279,14 @@ class Learner(Guarded):
         learner is as it was before the call.
         """
         delay = (0 if trace is None else trace.delay) if late is None else late
-        weights = np.ones(len(Y)) if weights is None else self._in_units(weights)
+        weights = np.ones(len(Y)) if weights is None else self.in_units(weights)
         whole_or_not_at_all(
-            self, len(Y), "_learn", X, Y, weights, delay, late is not None, trace=trace
+            self, len(Y), "learn_at_once", X, Y, weights, delay, late is not None, trace=trace
         )
-        self._warn_of_divergence()
+        self.warn_of_divergence()
         return self
 
-    def _learn(
+    def learn_at_once(
         self,
         X: Floats,
         Y: Floats,
@@ -295,19 +295,22 @@ class Learner(Guarded):
         gone_by: bool,
         trace: Trace | None = None,
     ) -> None:
-        """Learn rows of which the labels come ``delay`` rows after the answers."""
+        """Learn rows of which the labels come ``delay`` rows after the answers.
+
+        If that breaks off, some are learned, maybe in a part of the stages.
+        """
         if gone_by and len(Y) > 1:  # each of them may change how late labels usually are
             for t in range(len(Y)):
                 row = slice(t, t + 1)
                 part = None if trace is None else trace.part(row)
-                self._learn(X[row], Y[row], weights[row], delay, gone_by, part)
+                self.learn_at_once(X[row], Y[row], weights[row], delay, gone_by, part)
             return
         start = 0 if self.fitted else self._hold(X, Y, trace)
         for stage in self.stages:
             stage.come_late(delay, gone_by=gone_by)
         learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
 
-    def _in_units(self, weights: Floats) -> Floats:
+    def in_units(self, weights: Floats) -> Floats:
         """Return weights of rows as numbers of usual rows."""
         return np.minimum(weights / self.unit, checks.MOST_WEIGHT)
 
@@ -439,7 +442,7 @@ class Learner(Guarded):
             return plain_answer(scores)
         return self.labels.follow(rows, scores, Y, weights, kept)
 
-    def _warn_of_divergence(self) -> None:
+    def warn_of_divergence(self) -> None:
         """Warn once that a rule was stopped, naming it and the cause."""
         if self.warned or not self.fitted or self.rules.diverged is None:
             return
@@ -558,7 +561,7 @@ class Learner(Guarded):
         other = type(self).__new__(type(self))
         for name, part in vars(self).items():  # arrays in lists are replaced, never written to
             setattr(other, name, part.copy() if hasattr(part, "copy") else part)
-        spare = (None if into is None else into.stage(type(stage)) for stage in self.stages)
+        spare = [None] * len(self.stages) if into is None else into.stages
         other.stages, other._latest = [*map(copy_of, self.stages, spare)], [self.latest]
         return other
 
@@ -624,6 +627,7 @@ class Learner(Guarded):
         return learner
 
 
-def copy_of(stage: Any, spare: Any) -> Any:
-    """Return a copy of a stage; those of one's own may have a ``copy`` that takes no arrays."""
-    return stage.copy() if spare is None or type(stage) not in NAMES else stage.copy(spare)
+def copy_of(stage: Any, old: Any) -> Any:
+    """Return a copy of a stage, in the arrays of an old copy; others may know of no such thing."""
+    alike = type(stage) is type(old) and type(stage) in NAMES
+    return stage.copy(old) if alike else stage.copy()

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from operator import index
 from typing import Any, NoReturn, Self
 
@@ -87,17 +88,20 @@ class PerLabelLearner(Guarded):
 
         After an error the learner is as it was before the call.
         """
-        weights = np.ones(len(Y)) if weights is None else weights
         whole_or_not_at_all(self, len(Y), "_learn", X, Y, weights, trace=trace)
+        for model in self.models:
+            model.warn_of_divergence()
         return self
 
     def _learn(
-        self, X: "Floats", Y: "Floats", weights: "Floats", trace: Trace | None = None
+        self, X: "Floats", Y: "Floats", weights: "Floats | None", trace: Trace | None = None
     ) -> None:
-        learn_in_blocks(self._learn_block, X, Y, trace, 0, weights)
+        learn = partial(self._learn_block, weighted=weights is not None)
+        given = np.ones(len(Y)) if weights is None else weights
+        learn_in_blocks(learn, X, Y, trace, 0, given)
 
     def _learn_block(
-        self, X: "Floats", Y: "Floats", trace: Trace | None, weights: "Floats"
+        self, X: "Floats", Y: "Floats", trace: Trace | None, weights: "Floats", *, weighted: bool
     ) -> None:
         """Learn rows, label by label, and note what is said of them or of those of the trace.
 
@@ -112,7 +116,8 @@ class PerLabelLearner(Guarded):
                 part.rows = None if seen is X else seen
                 part.ahead, part.delay = trace.ahead, trace.delay
                 parts.append(part)
-            model.learn(X, y, part, weights)
+            own = model.in_units(weights) if weighted else weights
+            model.learn_at_once(X, y, own, 0 if trace is None else trace.delay, False, part)
             if trace is not None and part is not None:
                 trace.scores[:, label] = part.scores[:, 0]
                 step = int(label) * LABEL_STEP
