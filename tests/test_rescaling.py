@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml.kernels.watch import DOUBT, HELD, UNFIT
-from efcml.model import rescaling
+from efcml.kernels.watch import IN_DOUBT, MUTED, N_HELD, UNFIT
 from efcml.model.cases import CaseStage
 from efcml.model.learner import Learner
 from efcml.model.params import Params
@@ -250,9 +249,11 @@ def test_a_feature_that_only_grows_is_ignored(rng):
 
 def test_a_doubt_that_ends_mutes_what_was_off_for_nothing():
     watch = ScaleWatch(2, 1)
-    watch.arrays.unfit[:] = UNFIT
+    watch.arrays.unfit[:] = UNFIT + 1.0
+    row, y = np.zeros((1, 2)), np.ones((1, 1))
+    assert watch.watch(row, row, y, np.ones(1), 6.0) == (1, True) and watch.in_doubt
     watch.settle(np.array([True, False]), MOVED)
-    assert watch.arrays.muted.tolist() == [0, rescaling.MUTED]
+    assert watch.arrays.muted.tolist() == [0, MUTED]
     assert watch.changes == (1, 0)
     watch.settle(np.array([True, True]), KEPT)
     assert watch.changes == (1, 1)
@@ -280,12 +281,12 @@ def test_a_doubt_that_cannot_end_holds_no_more_rows(rng):
             learner.learn(X[t : t + 1], Y[t : t + 1])
         except ValueError:
             refused += 1
-        assert learner.watch.arrays.count[HELD] < MOST_HELD
+        assert learner.watch.arrays.count[N_HELD] < MOST_HELD
     assert refused > 0
     watch = ScaleWatch(3, 2)
-    watch.arrays.count[[DOUBT, HELD]] = 1, MOST_HELD  # as no learner leaves it
+    watch.arrays.count[[IN_DOUBT, N_HELD]] = 1, MOST_HELD  # as no learner leaves it
     assert watch.watch(X[:1], X[:1], Y[:1], np.ones(1), 6.0) == (1, True)
-    assert watch.arrays.count[HELD] == MOST_HELD
+    assert watch.arrays.count[N_HELD] == MOST_HELD
 
 
 def test_what_begins_anew_is_stopped_where_the_old_rules_were_not(rng):

@@ -16,7 +16,7 @@ from naive.stages import NaiveLabels, NaiveTemporal
 from numpy.testing import assert_allclose
 
 from efcml.kernels.planes import share_of
-from efcml.kernels.temporal import LATE, read_temporal
+from efcml.kernels.temporal import LATE, LOG_RATIO, OUTWEIGHED, TIME
 from efcml.model import cases as cases_module
 from efcml.model import warm_start as warm_module
 from efcml.model.cases import CaseStage, RecentStage, find_apart
@@ -177,7 +177,7 @@ def test_rows_ahead_know_less(rng, known):
     for t in range(260):
         assert_allclose(out[t], twin.answer(scores[40 + t]), atol=1e-9)
         twin.learn(scores[40 + t], Y[40 + t], 1.0)
-    assert read_temporal(stage.arrays)[3] > 0.5  # so time has a say
+    assert stage.arrays.evidence[TIME, LOG_RATIO] > OUTWEIGHED  # so time has a say
     later = stage.answer(None, scores[:5], ahead=3 + np.arange(5))
     assert np.array_equal(stage.answer(None, scores[:5], ahead=3)[0], later[0])
     for t in range(5):

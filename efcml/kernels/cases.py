@@ -12,8 +12,8 @@ from efcml._jit import driver, kernel, leaf
 from efcml.kernels.linalg import add_outer, dot, multiply
 from efcml.kernels.planes import count_news, listen, share_of
 
-SIZE, CHANGES, PAUSE, LEARNED = 0, 1, 2, 3  # entries of `count`
-RENEWAL = 5  # once the memory is full, every so many rows the oldest case is replaced
+SIZE, CHANGES, SINCE_NEW, LEARNED = 0, 1, 2, 3  # entries of `count`
+REPLACED = 5  # once the memory is full, every so many rows the oldest case is
 LEAST_NOVELTY = 1e-3  # variance that the other cases leave open; below, a row is not worth a slot
 FAR = 3.0  # scaled values beyond count as this: one wild value would make a row like no other
 REFRESH = 1000  # changes after which the inverse is derived anew
@@ -53,48 +53,25 @@ def forget(A, inverse, size, kept, weights):
             weights[i, c] *= np.sqrt(kept)
 
 
-@leaf
-def exchange(A, size, b, t):
-    """Replace A by ``A + b t' + t b'``."""
-    for i in range(size):
-        for j in range(i + 1):
-            A[i, j] += b[i] * t[j] + t[i] * b[j]
-
-
-@kernel
-def read_line(A, size, k, line):
-    """Write row k of a symmetric matrix."""
-    for j in range(size):
-        line[j] = A[k, j] if j <= k else A[j, k]
-
-
-@kernel
-def find_oldest(age):
-    """Return the slot of the oldest case."""
-    oldest = age.shape[0] - 1
-    for j in range(oldest):
-        if age[j] < age[oldest]:
-            oldest = j
-    return oldest
-
-
 @kernel
 def leave_out(slot, size, inverse, weights, A, b, t):
     """Take a case out; the values at the others stay what they are.
 
-    With b the column of K^-1:  a <- a - b a_i / b_i,  K^-1 <- K^-1 - b b' / b_i,  A <- J A J',
-    J = I - b e_i' / b_i
+    With b the column of K^-1 over its entry d on the diagonal:
+
+        a <- a - b a_i,  K^-1 <- K^-1 - d b b',  A <- J A J' = A - b t' - t b',  J = I - b e_i'
     """
-    read_line(inverse, size, slot, b)
-    read_line(A, size, slot, t)
-    pivot, own = b[slot], t[slot]
     for j in range(size):
-        b[j] /= pivot
-        t[j] = 0.5 * own * b[j] - t[j]
-    exchange(A, size, b, t)
+        high, low = max(j, slot), min(j, slot)
+        b[j], t[j] = inverse[high, low], A[high, low]
+    d, own = b[slot], t[slot]
     for j in range(size):
-        t[j] = -0.5 * pivot * b[j]
-    exchange(inverse, size, b, t)
+        b[j] /= d
+        t[j] -= 0.5 * own * b[j]
+    for i in range(size):
+        for j in range(i + 1):
+            A[i, j] -= b[i] * t[j] + t[i] * b[j]
+    add_outer(inverse, size, 1.0, -d, b)
     for j in range(size):
         high, low = max(j, slot), min(j, slot)
         A[high, low] = inverse[high, low] = 0.0
@@ -106,18 +83,21 @@ def leave_out(slot, size, inverse, weights, A, b, t):
 
 
 @kernel
-def remember(x, similar, Z, inverse, weights, A, age, count, work):
+def remember(x, similar, Z, inverse, weights, A, age, count, scratch):
     """Make a row a case, if the others leave something open; it changes no answer.
 
     K^-1 and A grow by ``t t' / n``, with ``t = [s, -1]``, ``s = K^-1 k`` and ``n = 1 - s'k``, which
     is what the others leave open. Where there is no room the oldest case goes.
     """
-    size, share, b, turn = count[SIZE], work[2], work[3], work[4]
+    size, share = count[SIZE], scratch[0]
     multiply(inverse, size, similar, share)
     novelty, slot = 1.0 - dot(share, similar, size), size
     if novelty > LEAST_NOVELTY and size == Z.shape[0]:
-        slot = find_oldest(age)
-        leave_out(slot, size, inverse, weights, A, b, turn)
+        slot = size - 1
+        for j in range(size - 1):
+            if age[j] < age[slot]:
+                slot = j
+        leave_out(slot, size, inverse, weights, A, scratch[1], scratch[2])
         similar[slot] = 0.0
         multiply(inverse, size, similar, share)
         novelty = 1.0 - dot(share, similar, size)
@@ -129,13 +109,13 @@ def remember(x, similar, Z, inverse, weights, A, age, count, work):
     add_outer(A, size, 1.0, 1.0 / novelty, share)
     for i in range(x.shape[0]):
         Z[slot, i] = min(FAR, max(-FAR, x[i]))
-    count[SIZE], count[PAUSE] = size, 0
+    count[SIZE], count[SINCE_NEW] = size, 0
     count[CHANGES] += 1
     age[slot] = count[LEARNED]
 
 
 @driver
-def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, out):
+def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, scratch, out):
     """Answer and learn rows from ``start`` on; return the row where K^-1 is to be derived anew.
 
     A row of weight 0 is only answered.
@@ -143,35 +123,35 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, out):
         g = A k,  v = k'g,  a <- a + g (e - k'a) / (v + noise),  A <- A - g g' / (v + noise)
     """
     Z, inverse, weights, A, age, count, owed, trial, level, echo = cases
-    width, noise, fade, held, towards, hears = steering
+    width, noise, fade, held, towards, discounts_echo = steering
+    known, by_label, by_case = scratch
+    errors, expected, heard, news = by_label[0], by_label[1], by_label[2:4], by_label[4:]
+    similar, g = by_case[0], by_case[1]
     m, K = Z.shape[0], Y.shape[1]
-    work, expected, errors, news = np.zeros((5, m)), np.zeros(K), np.zeros(K), np.zeros((4, K))
-    similar, g, known = work[0], work[1], np.zeros(K, dtype=np.bool_)
     for t in range(start, X.shape[0]):
-        n_known = 0
+        w, n_known = row_weights[t], 0
         compare(X[t], Z, count[SIZE], width, similar)
         recall(similar, weights, count[SIZE], expected)
-        share = share_of(trial, held, towards)
+        trust = share_of(trial, held, towards)
         for c in range(K):
-            out[t, c] = scores[t, c] + share * expected[c]
+            out[t, c] = scores[t, c] + trust * expected[c]
             known[c] = not np.isnan(Y[t, c])
             errors[c] = Y[t, c] - scores[t, c]
             n_known += known[c]
-        if n_known == 0 or row_weights[t] == 0.0:
+        if n_known == 0 or w == 0.0:
             continue
-        if hears:
-            listen(errors, expected, known, level, echo, news[2:])
-        w = row_weights[t]
-        count_news(errors, expected, news[2:], known, w, WINDOW**w, trial, news)
+        if discounts_echo:
+            listen(errors, expected, known, level, echo, heard)
+        count_news(errors, expected, heard, known, w, WINDOW**w, trial, news)
         owed[0] *= min(kept[t], fade**w)
-        count[PAUSE] += 1
+        count[SINCE_NEW] += 1
         count[LEARNED] += 1
-        new = count[SIZE] < m or count[PAUSE] >= RENEWAL
+        new = count[SIZE] < m or count[SINCE_NEW] >= REPLACED
         if owed[0] < OWED or (new and owed[0] < 1.0):
             forget(A, inverse, count[SIZE], owed[0], weights)
             owed[0] = 1.0
         if new:
-            remember(X[t], similar, Z, inverse, weights, A, age, count, work)
+            remember(X[t], similar, Z, inverse, weights, A, age, count, by_case[2:])
         size = count[SIZE]
         recall(similar, weights, size, expected)
         multiply(A, size, similar, g)

@@ -8,13 +8,13 @@ labels tell of others; the likeliest set), and a logistic curve for each label, 
 import numpy as np
 
 from efcml._jit import driver, kernel
-from efcml.kernels.linalg import solve_in_place
+from efcml.kernels.linalg import TINY
 from efcml.kernels.planes import count_trial
 
-ROWS, RENEWAL = 0, 1  # entries of `clock`: rows, and at how many the matrices are derived anew
+LEARNED, RENEWAL = 0, 1  # entries of `clock`: rows, and at how many the matrices are derived anew
 SHARED_PRIOR, OWN_PRIOR = 1.0, 20.0  # information of the curves before any row
 CURVE_KEPT = 0.995  # of the information, after a row
-LEAST_SLOPE, FAR = 0.05, 35.0  # probabilities rise with scores; logits beyond are 0 or 1
+LEAST_SLOPE, MOST_LOGIT = 0.05, 35.0  # probabilities rise with scores; beyond, they are 0 or 1
 LEAST_VARIANCE = 1e-6  # p (1 - p), below which a label would tell nothing
 N_THRESHOLDS = 41  # by which decisions are counted
 KNEE = 0.25  # score at which the slope of a curve may change
@@ -32,49 +32,30 @@ def probability(k, score, curve):
     high = max(curve[shared, 2] + curve[k, 2], LEAST_SLOPE)
     u = 4.0 * (score - KNEE)
     logit = curve[shared, 0] + curve[k, 0] + low * min(u, 0.0) + high * max(u, 0.0)
-    return 1.0 / (1.0 + np.exp(-min(max(logit, -FAR), FAR)))
+    return 1.0 / (1.0 + np.exp(-min(max(logit, -MOST_LOGIT), MOST_LOGIT)))
 
 
 @kernel
-def fade_information(prior, information):
-    """Fade towards the information of the prior, so that the newest rows always count."""
+def step_curve(k, prior, gradient, information, curve):
+    """Take the Newton step of a gradient; then the newest rows count more than older ones.
+
+        b <- b + I^-1 gradient,  I <- l I + (1 - l) prior
+
+    A score lies below the knee or above it, and tells of one slope: I_12 = 0.
+    """
+    below, above = information[k, 1, 1], information[k, 2, 2]
+    to_below, to_above = information[k, 1, 0] / below, information[k, 2, 0] / above
+    open_ = information[k, 0, 0]
+    open_ -= to_below * information[k, 1, 0] + to_above * information[k, 2, 0]
+    level = gradient[0] - to_below * gradient[1] - to_above * gradient[2]
+    level /= max(TINY, open_)
+    curve[k, 0] += level
+    curve[k, 1] += gradient[1] / below - to_below * level
+    curve[k, 2] += gradient[2] / above - to_above * level
     for i in range(3):
-        for j in range(3):
-            information[i, j] *= CURVE_KEPT
-        information[i, i] += (1.0 - CURVE_KEPT) * prior
-
-
-@kernel
-def step_curve(information, gradient, S, curve):
-    """Take the Newton step of a gradient, which is overwritten."""
-    for i in range(3):
-        for j in range(3):
-            S[i, j] = information[i, j]
-    solve_in_place(S, gradient)
-    for i in range(3):
-        curve[i] += gradient[i]
-
-
-@kernel
-def learn_curves(y, scores, known, weight, curve, information):
-    """Take one Newton step of the own curve of every known label, then of the shared one."""
-    K, x, S = known.shape[0], np.zeros(3), np.zeros((3, 3))
-    own, shared = np.zeros(3), np.zeros(3)
-    fade_information(SHARED_PRIOR, information[K])
-    for k in range(K):
-        if known[k]:
-            p, u = probability(k, scores[k], curve), 4.0 * (scores[k] - KNEE)
-            x[0], x[1], x[2] = 1.0, min(u, 0.0), max(u, 0.0)
-            variance = weight * max(p * (1.0 - p), LEAST_VARIANCE)
-            fade_information(OWN_PRIOR, information[k])
-            for i in range(3):
-                own[i] = weight * (y[k] - p) * x[i]
-                shared[i] += own[i]
-                for j in range(3):
-                    information[k, i, j] += variance * x[i] * x[j]
-                    information[K, i, j] += variance * x[i] * x[j]
-            step_curve(information[k], own, S, curve[k])
-    step_curve(information[K], shared, S, curve[K])
+        for j in range(i + 1):
+            information[k, i, j] *= CURVE_KEPT
+        information[k, i, i] += (1.0 - CURVE_KEPT) * prior
 
 
 @kernel
@@ -98,28 +79,42 @@ def count_errors(errors, known, weight, kept, precision, sums, rows, trial, othe
 
 
 @driver
-def follow_labels(scores, Y, weights, kept, start, labels, chances):
+def follow_labels(scores, Y, weights, kept, start, labels, scratch, chances):
     """Write probabilities of rows, each before it is learned.
 
-    Returns the row where E is to be derived anew.
+    The own curve of every known label takes one Newton step, then the shared one. Returns the row
+    where E is to be derived anew.
     """
-    sums, rows, _, trial, _, precision, _, curve, information, _, _, _, clock = labels
+    sums, rows, trial, precision, curve, information, clock = labels
+    known, errors, others, x, own, shared = scratch
     n, K = Y.shape
-    errors, others, known = np.zeros(K), np.zeros(K), np.zeros(K, np.bool_)
     for t in range(start, n):
-        n_known = 0
+        w, n_known = weights[t], 0
         for k in range(K):
             s = scores[t, k]
             chances[t, k] = probability(k, s, curve)
             known[k] = not np.isnan(Y[t, k]) and abs(s) <= WILDEST
             errors[k] = Y[t, k] - s if known[k] else 0.0
             n_known += known[k]
-        w = weights[t]
         if n_known == 0 or w == 0.0:
             continue
         count_errors(errors, known, w, kept[t], precision, sums, rows, trial, others)
-        learn_curves(Y[t], scores[t], known, w, curve, information)
-        clock[ROWS] += 1
-        if clock[ROWS] >= clock[RENEWAL]:
+        shared[0] = shared[1] = shared[2] = 0.0
+        for k in range(K):
+            if not known[k]:
+                continue
+            p, u = chances[t, k], 4.0 * (scores[t, k] - KNEE)
+            x[0], x[1], x[2] = 1.0, min(u, 0.0), max(u, 0.0)
+            variance = w * max(p * (1.0 - p), LEAST_VARIANCE)
+            for i in range(3):
+                own[i] = w * (Y[t, k] - p) * x[i]
+                shared[i] += own[i]
+                for j in range(i + 1):
+                    information[k, i, j] += variance * x[i] * x[j]
+                    information[K, i, j] += variance * x[i] * x[j]
+            step_curve(k, OWN_PRIOR, own, information, curve)
+        step_curve(K, SHARED_PRIOR, shared, information, curve)
+        clock[LEARNED] += 1
+        if clock[LEARNED] >= clock[RENEWAL]:
             return t + 1
     return n

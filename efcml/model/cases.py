@@ -23,7 +23,7 @@ class CaseStage(Stage):
 
     table = CASES
     fade, held, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
-    hears = False  # whether errors that follow each other are no evidence
+    discounts_echo = False  # whether errors that follow each other are no evidence
 
     def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE, *, features=None):
         self.width, self.noise = float(width), float(noise)
@@ -75,9 +75,12 @@ class CaseStage(Stage):
         """Answer every row, then learn what was wrong of it."""
         out, row, arrays = np.empty_like(scores), 0, self.arrays
         rows = self.features.take(rows)
-        steering = self.width, self.noise, self.fade, self.held, self.towards, self.hears
+        trust = self.held, self.towards, self.discounts_echo
+        m, K = arrays.weights.shape
+        scratch = np.empty(K, np.bool_), np.zeros((6, K)), np.empty((5, m))
+        given = tuple(arrays), (self.width, self.noise, self.fade, *trust), scratch, out
         while row < len(rows):
-            row = follow_cases(rows, scores, Y, weights, kept, row, tuple(arrays), steering, out)
+            row = follow_cases(rows, scores, Y, weights, kept, row, *given)
             if arrays.count[CHANGES] >= REFRESH:
                 size = self.n_cases
                 Z = arrays.rows[:size]
@@ -97,7 +100,7 @@ class CaseStage(Stage):
 class RecentStage(CaseStage):
     """A few cases of the last rows, soon forgotten, that are trusted as far as they have helped."""
 
-    fade, held, towards, hears = 0.9, 1.0, 0.0, True
+    fade, held, towards, discounts_echo = 0.9, 1.0, 0.0, True
 
     def __init__(self, n_features, n_labels, *, features=None):
         sizes = n_features, n_labels, RECENT

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from efcml.kernels import labels as kernel
-from efcml.kernels.labels import KNEE, OWN_PRIOR, RENEWAL, ROWS, SHARED_PRIOR, WILDEST
+from efcml.kernels.labels import KNEE, LEARNED, OWN_PRIOR, RENEWAL, SHARED_PRIOR, WILDEST
 from efcml.kernels.linalg import invert
 from efcml.kernels.planes import HELD, share_of
 from efcml.model.stages import Stage
@@ -109,7 +109,7 @@ class LabelLayer(Stage):
         E = (a.sums + h * np.diag(a.variance)) / np.outer(root, root)
         a.covariance[:] = self.share * E + (1.0 - self.share) * np.diag(np.diag(E))
         a.precision[:], a.form[:] = invert(E), invert(a.covariance)
-        a.clock[RENEWAL] = a.clock[ROWS] + 1 + max(K, int(GROWTH * a.rows.max(initial=0.0)))
+        a.clock[RENEWAL] = a.clock[LEARNED] + 1 + max(K, int(GROWTH * a.rows.max(initial=0.0)))
 
     def follow(self, rows, scores, Y, weights, kept):
         """Return what is said of rows, each before it is learned."""
@@ -119,13 +119,20 @@ class LabelLayer(Stage):
             for t, given in enumerate(zip(scores, Y, weights, kept, strict=True)):
                 decided[t] = self._decide_by_thresholds(*given)
         while row < len(Y):
-            first, row = row, kernel.follow_labels(scores, Y, weights, kept, row, tuple(a), chances)
+            first, row = row, self._follow(scores, Y, weights, kept, row, chances)
             if self.decision == "subset":
                 part = scores[first:row]  # the form stays the same until it is derived anew
                 decided[first:row] = self._likeliest_sets(part, part, np.full(part.shape, True))
-            if a.clock[ROWS] >= a.clock[RENEWAL]:
+            if a.clock[LEARNED] >= a.clock[RENEWAL]:
                 self._renew()
         return Answer(scores, decided, chances)
+
+    def _follow(self, scores, Y, weights, kept, start, chances):
+        """Write probabilities of rows and learn them, up to the row where E is derived anew."""
+        a, K = self.arrays, scores.shape[1]
+        arrays = a.sums, a.rows, a.trial, a.precision, a.curve, a.information, a.clock
+        scratch = np.empty(K, np.bool_), np.empty(K), np.empty(K), *np.empty((3, 3))
+        return kernel.follow_labels(scores, Y, weights, kept, start, arrays, scratch, chances)
 
     # Answers
 
@@ -135,7 +142,7 @@ class LabelLayer(Stage):
         known = unknown if known is None else known
         is_open, chances = np.isnan(known), np.empty(scores.shape)
         given, sharpness = self.condition(scores, known)
-        kernel.follow_labels(given, unknown, none, none, 0, tuple(self.arrays), chances)
+        self._follow(given, unknown, none, none, 0, chances)
         sharp = 1.0 / (1.0 + ((1.0 - chances) / chances) ** sharpness)  # so many times the logit
         chances = np.where(sharpness > 1.0, sharp, chances)
         if self.decision == "subset":

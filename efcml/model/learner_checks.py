@@ -75,6 +75,6 @@ def check_arrays(learner: Any, arrays: Arrays) -> None:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])
             check_all(size <= most, "there are more cases than there is room for")
     if "watch/count" in arrays:
-        doubt, held = arrays["watch/count"][[watch.DOUBT, watch.HELD]].tolist()
+        doubt, held = arrays["watch/count"][[watch.IN_DOUBT, watch.N_HELD]].tolist()
         good = doubt <= 1 and held < (len(arrays["watch/rows"]) if doubt else 1)
         check_all(good, f"the learner cannot hold {held} rows to decide about its scale")

@@ -28,7 +28,6 @@ MOVED, KEPT = 3, 4  # entries of `count`: changes so far, by how they were read
 SURE = 0.8  # share of a limit that held rows must pass: they do not lag as what watches does
 AWAKE = kernel.LEAK / (1.0 + kernel.LEAK)  # share of held rows in which one wakes that never varied
 MOST_NEAR = 0.1  # share of initial rows in which a feature hardly differs from the row before
-MUTED = 1000  # rows in which a feature that was off for nothing raises no doubt
 FARTHEST_SHIFT = 1e4  # deviations; beyond, nothing that was learned is of use
 ONE_WAY = 0.9  # of the steps between held rows, forward less back: more, and a feature grows
 MOST_STRETCH = 20.0  # likewise, times the deviation, or a part of it
@@ -42,7 +41,7 @@ class ScaleWatch(Stage):
     def __init__(self, n_features, n_labels):
         sizes = {"p": n_features, "K": n_labels, "n": MOST_HELD}
         self.arrays = a = Watch(**WATCH.allocate(sizes))
-        a.square[:], a.step[:], a.count[kernel.QUIET] = 1.0, 2.0, kernel.PAUSE
+        a.square[:], a.step[:], a.count[kernel.NOTED] = 1.0, 2.0, kernel.PAUSE
 
     @classmethod
     def from_rows(cls, X, scaled, n_labels):
@@ -59,7 +58,7 @@ class ScaleWatch(Stage):
     @property
     def in_doubt(self):
         """Whether rows are held."""
-        return bool(self.arrays.count[kernel.DOUBT])
+        return bool(self.arrays.count[kernel.IN_DOUBT])
 
     @property
     def changes(self):
@@ -73,7 +72,7 @@ class ScaleWatch(Stage):
     @property
     def held(self):
         """The held rows, in the units of the data, their labels and weights."""
-        n, a = self.arrays.count[kernel.HELD], self.arrays
+        n, a = self.arrays.count[kernel.N_HELD], self.arrays
         return a.rows[:n].copy(), a.labels[:n].copy(), a.weights[:n].copy()
 
     def propose(self, scaler):
@@ -106,14 +105,11 @@ class ScaleWatch(Stage):
         return changed, due
 
     def settle(self, due, reading):
-        """End the doubt: features that are due begin anew, others that are off are muted."""
+        """End the doubt: features that are due begin anew; others that were off stay muted."""
         a = self.arrays
-        for j in np.flatnonzero(~due):
-            if kernel.is_off(a.level[j], a.square[j], a.step[j], a.unfit[j], a.asleep[j]):
-                a.muted[j] = MUTED
         a.level[due], a.square[due], a.step[due], a.unfit[due], a.muted[due] = 0.0, 1.0, 2.0, 0.0, 0
         a.asleep[due] = False
-        a.count[[kernel.DOUBT, kernel.HELD, kernel.QUIET]] = 0
+        a.count[[kernel.IN_DOUBT, kernel.N_HELD, kernel.NOTED]] = 0
         for held in (a.rows, a.labels, a.weights):
             held[:] = 0.0
         if reading is not None:

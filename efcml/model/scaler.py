@@ -67,7 +67,9 @@ class Scaler:
     def transform(self, X: Floats) -> Floats:
         """Return the scaled rows as a new C-contiguous array; NaN where a value is missing."""
         given = self.mean, self.scale, self.spread, self.ignored, self.clip, WILDEST * self.clip
-        return scale_rows(writeable(X), *given)
+        Z = np.empty(X.shape)
+        scale_rows(writeable(X), *given, Z)
+        return Z
 
     def state(self) -> Arrays:
         """Return its arrays by name."""

@@ -67,11 +67,11 @@ cases-expect-nothing kernels/cases.py
 gaps-log-det-sign model/rulebase.py
     distance + self._sizes + opened => distance + self._sizes - opened
 time-a-row-older kernels/temporal.py
-    row = clock[ROWS] - 1 - (delay => row = clock[ROWS] - 2 - (delay
+    row = clock[PASSED] - 1 - (delay => row = clock[PASSED] - 2 - (delay
 old-labels-stay-sure kernels/temporal.py
     stays * left * last[i, k] => stays * last[i, k]
 own-curve-held-weakly kernels/labels.py
-    fade_information(OWN_PRIOR => fade_information(SHARED_PRIOR
+    step_curve(k, OWN_PRIOR => step_curve(k, SHARED_PRIOR
 last-value-not-kept kernels/watch.py
     previous[j] = x[j] => pass
 merged-rows-not-known model/reshape.py
