@@ -7,7 +7,7 @@ memory is gone through. `whole` fills in the other half for everybody else.
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-from efcml._jit import driver, kernel, leaf
+from efcml._jit import driver, leaf
 
 TINY = 1e-9  # a pivot that is smaller is rounding
 
@@ -73,25 +73,6 @@ def squared_distance(x, center, precision, e):
             below += precision[i, j] * e[j]
         total += e[i] * (2.0 * below + precision[i, i] * e[i])
     return max(total, 0.0)
-
-
-@kernel
-def solve_in_place(S, c):
-    """Solve ``S x = c`` by Cholesky, in place of both."""
-    n = c.shape[0]
-    for j in range(n):
-        for i in range(j, n):
-            for k in range(j):
-                S[i, j] -= S[i, k] * S[j, k]
-            S[i, j] = np.sqrt(max(S[j, j], TINY)) if i == j else S[i, j] / S[j, j]
-    for i in range(n):
-        for k in range(i):
-            c[i] -= S[i, k] * c[k]
-        c[i] /= S[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            c[i] -= S[k, i] * c[k]
-        c[i] /= S[i, i]
 
 
 # From outside: LAPACK counts columns first, so that its upper triangle is the lower one here
