@@ -189,6 +189,18 @@ def test_rows_from_elsewhere_move_the_state(rng):
     assert learner.watch.changes == (1, 0)
 
 
+def test_rows_that_come_from_elsewhere_leave_the_last_ones_in_new_units(rng):
+    X = rng.normal(size=(500, 3))
+    X[300:, 0] = 2.0 * X[300:, 0] + 8.0
+    Y = np.column_stack([X[:, 0] + X[:, 1] > 2.0, X[:, 1] > 0.0]).astype(float)
+    learner = Learner(Params(clip=20.0, **STREAM), 3, 2).fit(X[:200], Y[:200])
+    for t in range(200, 500):
+        learner.learn(X[t : t + 1], Y[t : t + 1])
+        if learner.watch.changes == (1, 0):
+            break
+    assert_allclose(learner.latest[0], learner.scaler.transform(X[: t + 1]), atol=1e-9)
+
+
 def test_rows_are_held_and_answered(rng):
     X, Y = random_rows(rng, 400, 3, 2)
     X[200:] += 50.0
