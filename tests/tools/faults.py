@@ -39,6 +39,7 @@ ROOMS = {
     "datasets": "data* drift* synth* stream* file* arff* table* cli_predict* propert*",
     "tables": "table* date* encod* large* dataset* parquet* propert*",
     "saving": "sav* hostile* archive* older* *column* table* propert*",
+    "support": "sav* guard* progress* package* propert*",
     "cli": "cli* command* checkpoint*",
     "studies": "stud* pair* interval*",
     "tuning": "tun* search*",
