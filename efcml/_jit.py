@@ -72,7 +72,8 @@ def compile_apart() -> None:
     process uses what it has compiled itself, but for what is rare.
     """
     on_disk = any(FOLDER.rglob("*.nbi"))  # numba makes the folder itself when it decorates
-    if config.DISABLE_JIT or on_disk or APART in os.environ or not sys.executable:
+    is_python = "python" in Path(sys.executable or "").name  # and no program that has one inside
+    if config.DISABLE_JIT or on_disk or APART in os.environ or not is_python:
         return
     tell("efcml compiles, once on this machine: about 15 s")
     environment = os.environ | {APART: "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
