@@ -60,6 +60,9 @@ def test_score_is_the_share_of_right_known_labels(fitted):
     hidden = hide(labels)
     wanted = (found == labels)[~np.isnan(hidden)].mean()
     assert fitted.score(rows, hidden) == pytest.approx(wanted, abs=1e-15)
+    weights = np.random.default_rng(0).uniform(0.0, 3.0, len(rows)) * (np.arange(len(rows)) % 3)
+    wanted = 1 - hamming_loss(labels, found, sample_weight=weights)
+    assert fitted.score(rows, labels, weights) == pytest.approx(wanted, abs=1e-15)
 
 
 def test_flat_targets_of_any_two_classes():

@@ -308,18 +308,23 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
         return np.hstack([1.0 - chances, chances])
 
     @one_at_a_time
-    def score(self, X: "TableLike", y: "TableLike") -> float:
+    def score(
+        self, X: "TableLike", y: "TableLike", sample_weight: "ArrayLike | None" = None
+    ) -> float:
         """Return partial accuracy, the share of right label decisions (1 - Hamming loss).
 
-        Unknown labels do not count. scikit-learn's own score would be subset accuracy. For 1-D
-        targets both are the accuracy.
+        Unknown labels do not count, nor do rows of weight 0. scikit-learn's own score would be
+        subset accuracy. For 1-D targets both are the accuracy.
         """
         decisions = self.answer(X).decisions
         Y = self._read_target(y, len(decisions))[0]
+        weights = targets.read_weights(Y, sample_weight)
         known = ~np.isnan(Y)
         if not known.any():
             raise ValueError("y has no known label to score: every entry is NaN.")
-        return float(np.mean(decisions[known] == Y[known]))
+        each = np.ones(len(Y)) if weights is None else weights
+        right = decisions[known] == Y[known]
+        return float(np.average(right, weights=np.broadcast_to(each[:, None], Y.shape)[known]))
 
     # -- names --------------------------------------------------------------------------------
 
