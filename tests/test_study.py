@@ -36,6 +36,7 @@ from efcml import (
     register,
 )
 from efcml.studies import Variant, intervals, provenance, runs, workers
+from efcml.studies import study as study_module
 from efcml.studies.page import panels
 from efcml.studies.provenance import digest
 from efcml.studies.workers import RunsInterrupted
@@ -734,3 +735,20 @@ def test_bad_questions(call, words):
     with pytest.raises((ValueError, TypeError)) as caught:
         call(make())
     assert words in str(caught.value)
+
+
+def test_rows_of_all_orders_are_put_back_as_in_the_file(study, monkeypatch):
+    seen, real = [], study_module.paired_difference
+
+    def noted(first, second, *given):
+        seen.extend([first, second])
+        return real(first, second, *given)
+
+    monkeypatch.setattr(study_module, "paired_difference", noted)
+    study.differences("static", measures=("ap",))
+    labelled = small_set().stream[1].any(axis=1)  # other rows have no average precision
+    assert 0 < labelled.sum() < len(labelled)
+    for tallies in seen[:2]:
+        assert len(tallies) == 3
+        for order in tallies:
+            np.testing.assert_array_equal(order[:, 1, 0] > 0.0, labelled)
