@@ -75,7 +75,7 @@ def compile_apart() -> None:
     is_python = "python" in Path(sys.executable or "").name  # and no program that has one inside
     if config.DISABLE_JIT or on_disk or APART in os.environ or not is_python:
         return
-    tell("efcml compiles, once on this machine: about 15 s")
+    tell("efcml compiles, once on this machine: about 20 s")
     environment = os.environ | {APART: "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     code, quiet = "from efcml.model import compiling; compiling.run_{}()", subprocess.DEVNULL
     commands = [[sys.executable, "-c", code.format(part)] for part in ("rules", "others")]

@@ -154,7 +154,7 @@ def learn_block(learner: Any, X: Floats, Y: Floats, trace: Trace, delay: int, bl
     For the last rows nothing is left to score: no block may cross this border.
     """
     if delay and not block.start:
-        trace.take_answer(answer_ahead(learner, X, slice(delay)), slice(delay))
+        trace.take_answer(answer_ahead(learner, X, slice(0, delay)), slice(delay))
     part, ahead = trace.part(block), slice(block.start + delay, block.stop + delay)
     if delay:
         there = ahead.stop <= X.shape[0]
@@ -173,7 +173,8 @@ def answer_block(learner: Any, X: Floats, trace: Trace, block: slice) -> None:
 
 def answer_ahead(learner: Any, X: Floats, block: slice) -> Answer:
     """Return what a learner says of rows by their places in the stream that follows."""
-    return learner.answer(X[block], ahead=np.arange(X.shape[0])[block])
+    rows = X[block]
+    return learner.answer(rows, ahead=block.start + np.arange(rows.shape[0]))
 
 
 def check_options(model: Any, active: Any, learn: bool, delay: int) -> None:
