@@ -8,7 +8,6 @@ from efcml.model.cases import CaseStage
 from efcml.model.labels import LabelLayer
 from efcml.model.learner import Learner
 from efcml.model.params import Params
-from efcml.model.rescaling import ScaleWatch
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
@@ -36,9 +35,6 @@ def run_others() -> None:
     (X, Y), ones = few_rows(), np.ones(24)
     scaler = Scaler.from_rows(X, 6.0)
     rows, scores = scaler.transform(X), 0.8 * Y + 0.1
-    watch = ScaleWatch.from_rows(X, rows, 2)
-    watch.watch(X, rows, Y, ones, 6.0)
-    watch.settle(np.ones(2, dtype=np.bool_), None)
     for stage in (CaseStage(2, 2, 5), TemporalStage(2, 2), LabelLayer(2, "hamming")):
         stage.begin(rows, scores, Y, ones)
         stage.follow(rows, scores, Y, ones, ones)
@@ -67,8 +63,6 @@ def warmup(*, rare: bool = True) -> None:
     learner = Learner(params, 2, 2).fit(X[:12], Y[:12]).learn(X[12:], Y[12:])
     scores = learner.answer(X).scores
     learner.stage(TemporalStage).addends(scores[0])  # what explanations need
-    if learner.watch is not None:  # what ends a doubt about the scale
-        learner.watch.settle(np.zeros(2, dtype=np.bool_), None)
     if rare:
         gaps, unknown = X.copy(), Y.copy()
         gaps[::3, 0] = gaps[1::3, 1] = unknown[::4, 0] = np.nan

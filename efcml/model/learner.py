@@ -23,16 +23,42 @@ from efcml.kernels.rows import MOST_WEIGHT
 from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import Answer, LabelLayer, plain_answer
-from efcml.model.learner_checks import FACTS, GAPS, check_arrays, check_facts, plain_parameters
+from efcml.model.learner_checks import FACTS, GAPS, check_arrays, check_beside, check_facts, plain_parameters
 from efcml.model.params import DivergenceWarning, Params, has_own_functions
 from efcml.model.projection import Projection
-from efcml.model.relevance import RelevanceWatch
-from efcml.model.rescaling import ScaleWatch, decide_scale
+from efcml.model.relevance import FeatureChoice
+from efcml.model.rescaling import decide_scale, in_new_units
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
+from efcml.model.watch import (
+    BEGUN,
+    CALLED,
+    DIRECTIONS,
+    DOUBT,
+    DUE,
+    ELSEWHERE,
+    LEAST_ROWS,
+    MUTED,
+    NONE,
+    OTHERS,
+    PASSED,
+    PAUSE,
+    REASONS,
+    RISEN,
+    RISING,
+    ROWS,
+    SINCE,
+    STEP,
+    SURE_UNTIL,
+    WAIT,
+    WHY,
+    WINDOW,
+    WOKEN,
+    Watch,
+)  # fmt: skip
 from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
 from efcml.support.guard import (
@@ -48,7 +74,15 @@ from efcml.support.states import check_numbers, fitting, nest, pick
 # Weight of a row in all that its errors teach. Rules learn from it in full: if the same row came
 # so often, its later errors would be small.
 MOST_OF_AN_ERROR = 3.0
+EARLY = 50, 100  # rows of a warm-up to which a learner is fitted before its end
+LAST_ROWS = 1000  # that are remembered, for a challenger
+BY_FEATURE = 4  # rows for each feature before other ones may be found to matter
+HELD = 50  # rows that decide about the scale
+TEST, TRIAL, SURE = 50, 300, 2.5  # rows between two tests of a challenger, and of all; deviations
+FARTHEST_SCORE = -0.5, 1.5
 NAMES = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent", TemporalStage: "temporal"}
+# What a learner takes over from a challenger
+TAKEN_OVER = "projection", "bounded", "scaler", "watch", "stages", "labels", "relevance", "early"
 
 
 class Learner(Guarded):
@@ -63,20 +97,21 @@ class Learner(Guarded):
         self.calls_others = has_own_functions(params)
         self.projection: Projection | None = None  # if features are many, once there is one
         self.bounded = False  # whether the rules leave out what grows with pairs of labels
-        self.recent: list[Any] = []  # then: the last rows as they came, labels, weights, in parts
-        self.window = self.until = wide.WINDOW  # then: how many, and rows until it is renewed
+        # The last rows with a known label as they came, their labels and weights, in parts.
+        self.last: list[Any] = []
+        self.window = LAST_ROWS  # how many
         self.scaler: Any = None
-        self.watch: ScaleWatch | None = None  # if the scale follows, once there is one
+        self.watch: Any = None
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
+        # A challenger, or in a doubt about the scale the learner as it was before.
+        self.other: Learner | None = None
+        self.late = 0, False
         self.unit = 1.0  # the usual weight of a row of the batch, which counts as one row
-        self.held: list[tuple[Any, Floats]] = []  # warm-up rows; sparse if features are many
-        self.waiting = 0  # rows that were answered, and are held until the scale is decided
+        self.held: list[tuple[Any, Floats]] = []  # first rows; sparse if features are many
+        self.early = False  # whether it is fitted to fewer rows than the warm-up has
         self.warned = False
-        self._watch_relevance()
-        # The last rows with a known label, their labels and weights, in parts.
-        none = np.empty((0, n_features)), np.empty((0, n_labels)), np.empty(0)
-        self._latest: list[Any] = [none]
+        self._choose_among()
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -145,22 +180,22 @@ class Learner(Guarded):
     @property
     def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
-        return wide.last(self._latest, wide.RECENT)  # a list that is replaced, never written to
+        return self._scaled_last(wide.RECENT)
 
-    @latest.setter
-    def latest(self, rows: tuple[Floats, Floats, Floats]) -> None:
-        self._latest = [tuple(part[-wide.RECENT :].copy() for part in rows)]
+    def _scaled_last(self, count: int) -> tuple[Floats, Floats, Floats]:
+        X, Y, weights = wide.last(self.last, count)
+        return self.scaled(X), Y, weights
 
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as no row is fitted."""
         changed_otherwise(self)
-        self.n_features, self._latest = n_features, [(np.empty((0, n_features)), *self.latest[1:])]
-        self._watch_relevance()
+        self.n_features = n_features
+        self._choose_among()
 
-    def _watch_relevance(self) -> None:
-        """Look which features matter; of directions all do."""
+    def _choose_among(self) -> None:
+        """Begin to choose which features matter; of directions all do."""
         given = "off" if self.directions else self.params.relevance
-        self.relevance = RelevanceWatch(self.width, given)
+        self.relevance = FeatureChoice(self.width, given)
 
     def _make_rules(self) -> RuleBase:
         params = self.params
@@ -190,25 +225,40 @@ class Learner(Guarded):
         ``weights`` are those of the rows, above 0. Their median is the unit: so a row of the usual
         weight counts as one row, here and in the stream.
         """
-        other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
-        other._fit(X, Y, np.ones(len(Y)) if weights is None else weights)
-        vars(self).update(vars(other))
+        weights = np.ones(len(Y)) if weights is None else weights
+        labelled = ~np.isnan(Y).all(axis=1)
+        unit = float(np.median(weights[labelled]))
+        weights = np.minimum(weights[labelled] / unit, checks.MOST_WEIGHT)
+        other = self._fitted(X[labelled], np.array(Y[labelled]), weights)
+        vars(self).update(vars(other) | {"unit": unit})
         changed_otherwise(self)
         return self
 
-    def _fit(self, X: Floats, Y: Floats, weights: Floats) -> None:
+    @one_blas_thread()
+    def _fitted(self, X: Any, Y: Floats, weights: Floats) -> Learner:
+        """Return another learner that is fitted to some rows with known labels."""
+        other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
+        other._fit(X, Y, weights)
+        other.come_late(self.late[0], gone_by=self.late[1])
+        return other
+
+    def _fit(self, X: Any, Y: Floats, weights: Floats) -> None:
         self.params.check_width(self.n_features)  # known at last, where features came one by one
-        labelled = ~np.isnan(Y).all(axis=1)
-        X, Y, weights = X[labelled], np.array(Y[labelled]), weights[labelled]
-        self.unit = float(np.median(weights))
-        weights = self.in_units(weights)
+        self.early = False
         if self.directions and not (self.params.projection == "auto" and wide.is_dense(X)):
-            if self.params.projection == "auto":
-                wide.tell_once(self.n_features, self.directions)
-            self.window = max(self.window, len(Y))
             self._project(X, Y, weights)
-        rows, whole = self._rescale(X, Y, weights)
-        self.relevance.begin(rows, Y, weights)
+            self.window = max(wide.WINDOW, len(Y))
+        inside = self.inside(X)
+        self.scaler = Scaler.from_rows(inside, self.params.clip, Y)
+        self._choose_among()
+        rows = self.scaler.transform(inside)
+        self.watch = Watch.from_rows(inside, rows)
+        rare = len(Y) if self.directions else max(LEAST_ROWS, BY_FEATURE * self.width)
+        self.watch[DUE] = self.watch[WAIT] = rare
+        kept = wide.as_sparse(X) if self.directions else inside
+        self.last = [(kept[-self.window :].copy(), Y[-self.window :], weights[-self.window :])]
+        whole = rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
+        self.relevance.choose(rows, Y, weights)
         self.stages = self._make_stages()
         scores = None
         for stage in self.stages:
@@ -223,21 +273,10 @@ class Learner(Guarded):
         """Find the directions onto which all rows are projected from now on."""
         given = self.params.relevance
         flags = given if isinstance(given, tuple) else None
-        d, least = (self.width, self.width) if self.fitted else (self.directions, 1)
-        self.projection = Projection.from_rows(X, Y, weights, d, flags, least)
+        if self.params.projection == "auto":
+            wide.tell_once(self.n_features, self.directions)
+        self.projection = Projection.from_rows(X, Y, weights, self.directions, flags)
         self.bounded = self.n_labels > wide.MANY_LABELS
-        self.recent, self.until = [(wide.as_sparse(X), Y, weights)], len(Y)
-
-    def _rescale(self, X: Any, Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Scale rows by what these show; return them, and with missing features filled."""
-        X = self.inside(X)
-        self.scaler = Scaler.from_rows(X, self.params.clip, Y)
-        self._watch_relevance()
-        rows = self.scaler.transform(X)
-        if self.params.scaling == "follow":
-            self.watch = ScaleWatch.from_rows(X, rows, self.n_labels)
-        self.latest = rows, Y, weights
-        return rows, rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
 
     def inside(self, X: Any) -> Floats:
         """Return rows, dense or sparse, as the stages see them, but for the scale."""
@@ -306,129 +345,189 @@ class Learner(Guarded):
                 self.learn_at_once(X[row], Y[row], weights[row], delay, gone_by, part)
             return
         start = 0 if self.fitted else self._hold(X, Y, trace)
-        for stage in self.stages:
-            stage.come_late(delay, gone_by=gone_by)
+        self.come_late(delay, gone_by=gone_by)
         learn_in_blocks(self._learn_block, X, Y, trace, start, weights)
+
+    def come_late(self, delay: int, *, gone_by: bool) -> None:
+        """Say how many rows lie between an answer and its labels, for all rows that follow."""
+        self.late = delay, gone_by
+        for stage in self.stages + ([] if self.other is None else self.other.stages):
+            stage.come_late(delay, gone_by=gone_by)
 
     def in_units(self, weights: Floats) -> Floats:
         """Return weights of rows as numbers of usual rows."""
         return np.minimum(weights / self.unit, checks.MOST_WEIGHT)
 
     def _learn_block(self, X: Floats, Y: Floats, trace: Trace | None, weights: Floats) -> None:
-        """Learn rows; while the scale is in doubt they are only answered, and held."""
+        """Learn rows, and look back after every `STEP` with a known label."""
         trace = UNHEARD if trace is None else trace
-        if self.projection is not None:
-            X, known = wide.as_sparse(X), known_rows(Y)
-            last = int([*known[self.until - 1 :][:1] + 1, len(Y)][0])
-            if last < len(Y):  # directions are renewed in between
-                for block in (slice(0, last), slice(last, None)):
-                    part = trace.part(block)
-                    self._learn_block(X[block], Y[block], part, weights[block])
-                    trace.take_events(part, block.start)
-                return
-            self.recent = wide.keep(self.recent, self.window, known, X, Y, weights)
-            self.until -= len(known)
-        X = self.inside(X)
-        if trace.rows is not None:
-            trace.rows = self.inside(trace.rows)
-        X, Y, weights = writeable(X), writeable(Y), writeable(weights)
-        first = 0
-        while first < len(X):
-            rest, last, decides, doubt = slice(first, None), len(X), False, False
-            rows = self.scaler.transform(X[rest])
-            if self.watch is not None:
-                doubt, clip = self.watch.in_doubt, self.scaler.clip
-                done, decides = self.watch.watch(X[rest], rows, Y[rest], weights[rest], clip)
-                last = first + done
-            block, rows = slice(first, last), rows[: last - first]
-            part = trace.part(block)
-            if doubt:
-                if part.heard:
-                    seen = rows if part.rows is None else self.scaler.transform(part.rows)
-                    ahead = part.ahead + np.arange(len(rows))
-                    part.take_answer(self.answer_scores(self.score_scaled(seen, ahead)))
-                    part.rules[:] = self.n_rules
-                self.waiting += len(rows)
-            else:
-                self._learn_scaled(rows, Y[block], part, weights[block])
-            if doubt and decides:
-                part.note(len(rows) - 1, self._learn_held(), self.n_rules)
-            trace.take_events(part, first)
-            first = last
-        if self.until == 0:
-            trace.note(len(Y) - 1, self._renew(), self.n_rules)
+        X = wide.as_sparse(X) if self.projection is not None else writeable(densify(X))
+        first, known = 0, known_rows(Y)
+        while first < len(Y):
+            left = self._rows_to_look()
+            last = len(Y) if len(known) < left else int(known[left - 1]) + 1
+            part = slice(first, last)
+            here = trace.part(part)
+            self._learn_part(X[part], Y[part], here, weights[part], known[:left] - first)
+            if len(known) >= left:
+                here.note(last - first - 1, self._look_back(), self.n_rules)
+            trace.take_events(here, first)
+            first, known = last, known[left:]
 
-    @one_blas_thread()
-    def _renew(self) -> list[tuple[str, int]]:
-        """Find directions anew, and let rules and cases begin anew; return what became of rules."""
-        X, Y, weights = wide.last(self.recent, self.window)
-        self._project(X, Y, weights)
-        _, whole = self._rescale(X, Y, weights)
-        waited, self.waiting = self.waiting, 0
-        self._pass_rows(waited)
-        return self.begin_anew(whole, Y, weights)
+    def _learn_part(
+        self, X: Any, Y: Floats, trace: Trace, weights: Floats, known: Ints
+    ) -> None:
+        """Let the model, and a challenger, answer and learn rows; remember them."""
+        scores, theirs = self._go_through(X, Y, trace, weights), None
+        if self.watch[DOUBT]:
+            self.watch[PASSED] += len(Y) - len(known)
+        elif self.other is not None:
+            theirs = losses_of(self.other._go_through(X, Y, UNHEARD, weights), Y)[known]
+        self.watch.note(losses_of(scores, Y)[known], theirs)
+        self.last = wide.keep(self.last, self.window, known, X.copy(), Y.copy(), weights.copy())
 
-    def _learn_held(self) -> list[tuple[str, int]]:
-        """Decide about the scale and learn the rows that were held; return what became of rules."""
-        X, Y, weights, events = decide_scale(self)
-        waited, self.waiting = self.waiting, 0
-        self._pass_rows(waited - len(X))  # the others between them have no labels
-        part = Trace.for_rows(len(X), self.n_labels)
-        self._learn_scaled(self.scaler.transform(X), Y, part, weights)
-        return events + [(kind, uid) for _, kind, uid in part.events]
-
-    def _learn_scaled(self, rows: Floats, Y: Floats, trace: Trace, weights: Floats) -> None:
-        """Let all stages answer and learn scaled rows, cut where a row is to be filled first."""
+    def _go_through(self, X: Any, Y: Floats, trace: Trace, weights: Floats) -> Floats:
+        """Let all stages answer and learn rows, cut where a row is to be filled first."""
+        rows, scores = self.scaled(X), np.empty(Y.shape)
         first, others = 0, trace.rows  # others are answered in between
         gaps: Any = np.isnan(rows).any(axis=1)
+        Y, weights = writeable(Y), writeable(weights)
         while first < len(rows):
             last = first + 1
             if last < len(rows) and others is None:
                 last += int(np.append(gaps[last:], True).argmax())
-            known = known_rows(Y[first:last])
-            if len(known) >= self.relevance.due:  # then comes a look
-                known = known[: self.relevance.due]
-                last = first + int(known[-1]) + 1
             part = slice(first, last)
             if others is not None:
-                seen = self.scaler.transform(others[part])
-                shown = self.answer_scores(self.score_scaled(seen, trace.ahead))
-                trace.take_answer(shown, part)
+                shown = self.score_scaled(self.scaled(others[part]), trace.ahead)
+                trace.take_answer(self.answer_scores(shown), part)
             filled = self.fill(rows[part]) if gaps[first] else rows[part]
             answer = self._follow(filled, Y[part], weights[part])
             if others is None:
                 trace.take_answer(answer, part)
+            scores[part] = answer.scores
             trace.take_rules(first, self.rules.n_rules_by_row, self.rules.events)
-            last_rows = rows[part], Y[part].copy(), weights[part].copy()
-            self._latest = wide.keep(self._latest, wide.RECENT, known, *last_rows)
-            self.relevance.note_rows(len(known))
-            if self.relevance.due == 0:
-                trace.note(last - 1, self._look(), self.n_rules)
             first = last
+        return scores
+
+    # -- looking back -----------------------------------------------------------------------
+
+    def _next_fit(self, rows: int) -> int:
+        """Return how many rows the next fit of the warm-up has, after one of so many."""
+        most = self.params.warmup_rows
+        return next((n for n in EARLY if rows < n < most), most)
+
+    def _rows_to_look(self) -> int:
+        """Return how many rows with a known label are learned before the next look back."""
+        left = STEP - self.watch[ROWS] % STEP
+        return min(left, self._next_fit(self.rows_seen) - self.rows_seen) if self.early else left
 
     @one_blas_thread()
-    def _look(self) -> list[tuple[str, int]]:
-        """Look which features matter by now; return what became of rules.
+    def _look_back(self) -> list[tuple[str, Any]]:
+        """Look whether the last rows ask for something; return what became of rules."""
+        watch = self.watch
+        if self.early:
+            return self._fit_again()
+        if watch[DOUBT]:
+            return self._end_doubt() if watch[ROWS] >= watch[BEGUN] + HELD else []
+        if self.params.scaling == "follow" and self._is_off():
+            self._begin_beside(self.copy())
+            watch[DOUBT] = 1
+        elif self.other is not None:
+            return self._judge()
+        elif rows := self._rows_of_challenger():
+            self._begin_beside(self._fitted(*wide.last(self.last, rows)))
+        return []
 
-        If others do, rules and cases begin anew from the last rows.
-        """
-        rows, Y, weights = self.latest
-        changed = self.relevance.look(rows, Y, weights, self.rows_seen)
-        return self.begin_anew(self.fill(rows), Y, weights) if changed else []
+    def _begin_beside(self, other: Learner) -> None:
+        """Let another learner, of the last rows or of now, stand beside this one."""
+        other.last, other.other = [], None
+        self.other = other
+        self.watch[BEGUN], self.watch[PASSED] = self.watch[ROWS], 0
 
-    def begin_anew(self, rows: Floats, Y: Floats, weights: Floats) -> list[tuple[str, int]]:
-        """Let rules and cases begin anew from scaled rows; return what became of rules."""
-        old, scores = self.rules, None
-        self.stages[0] = self._make_rules()
-        for stage in self.stages:
-            if isinstance(stage, CaseStage):
-                stage.restart(self.relevance.features)
-            if isinstance(stage, RuleBase | CaseStage):
-                scores = stage.begin(rows, scores, Y, weights)
-                weights = np.minimum(weights, MOST_OF_AN_ERROR)
+    def _is_off(self) -> bool:
+        """Tell whether a feature does not fit its scale; then it is not asked for some time."""
+        watch = self.watch
+        if watch[ROWS] < watch[SURE_UNTIL]:
+            return False
+        X = self.inside(wide.last(self.last, min(WINDOW, watch[ROWS]))[0])
+        off = watch.off(X, self.scaler.transform(X), self.scaler.clip) & ~self.scaler.ignored
+        watch.arrays.muted[off] = watch[ROWS] + MUTED
+        return bool(off.any())
+
+    def _end_doubt(self) -> list[tuple[str, Any]]:
+        """Decide about the scale; if it changes, learn the rows since the doubt in the new one."""
+        watch, before, n = self.watch, self.other, self.watch[ROWS] - self.watch[BEGUN]
+        self.other, watch[DOUBT] = None, 0
+        watch[SURE_UNTIL] = watch[ROWS] + PAUSE
+        X, Y, weights = wide.last(self.last, self.window)
+        rows = self.inside(X)
+        decision = decide_scale(before, rows[-n:], Y[-n:], rows)
+        if (decision.elsewhere | decision.woken).any():
+            watch.call(WOKEN if decision.woken.any() else ELSEWHERE, watch[BEGUN])
+        changed = decision.measured | decision.woken | decision.growing
+        if not changed.any():
+            return []
+        watch.arrays.asleep[changed] = False
+        watch.arrays.muted[decision.measured] = 0
+        uids, newest = {*self.rules.uid.tolist()}, self.rules.next_uid
+        self.stages, self.labels, old = before.stages, before.labels, self.scaler
+        self.rules.next_uid, self.scaler = newest, decision.scaler
+        if decision.measured.any() and self.projection is None:
+            past = in_new_units(rows[:-n], old, self.scaler, decision.measured)
+            self.last = [(np.vstack([past, rows[-n:]]), Y, weights)]
+        self.pass_through(watch[PASSED])
+        self._go_through(X[-n:], Y[-n:], UNHEARD, weights[-n:])
+        left = {*self.rules.uid.tolist()}
+        events: list[tuple[str, Any]] = [("drop", uid) for uid in sorted(uids - left)]
+        events += [("birth", uid) for uid in sorted(left - uids)]
+        return [*events, ("new scale", decision.reason)]
+
+    def _judge(self) -> list[tuple[str, Any]]:
+        """Let a challenger take over if its errors are smaller beyond doubt, or drop it."""
+        watch, n = self.watch, self.watch[ROWS] - self.watch[BEGUN]
+        gain = watch.last("loss", n) - watch.last("other", n)
+        if n % TEST == 0 and gain.mean() > SURE * gain.std(ddof=1) / np.sqrt(n):
+            return self._begin_anew(self.other, REASONS[watch[CALLED]])
+        if n >= TRIAL:
+            self.other = None
+        return []
+
+    def _rows_of_challenger(self) -> int:
+        """Return to how many of the last rows a challenger is to be fitted now; often 0."""
+        watch = self.watch
+        if not watch[WHY] and watch.has_risen:
+            watch.call(RISEN, watch[ROWS] - RISING * STEP)
+        if watch[ROWS] < watch[DUE]:
+            return 0
+        watch[DUE], watch[WAIT] = watch[ROWS] + watch[WAIT], 2 * watch[WAIT]
+        since = watch[ROWS] - watch[SINCE]
+        if watch[WHY] and since > self.window:
+            watch[WHY] = NONE
+        watch[CALLED] = watch[WHY]
+        if watch[WHY]:
+            return since
+        if self.projection is not None:
+            watch[CALLED] = DIRECTIONS
+        elif self.relevance.differs(*self._scaled_last(self.window), self.rows_seen):
+            watch[CALLED] = OTHERS
+        return self.window if watch[CALLED] else 0
+
+    def _begin_anew(self, other: Any, reason: str) -> list[tuple[str, Any]]:
+        """Go on as another learner, which was fitted to the last rows."""
+        old = self.rules
+        for name in TAKEN_OVER:
+            setattr(self, name, getattr(other, name))
         self.rules.follow_on(old)
-        dropped = [("drop", uid) for uid in old.uid.tolist()]
-        return dropped + [("birth", uid) for uid in self.rules.uid.tolist()]
+        self.other = None
+        return [("began anew", reason)]
+
+    def _fit_again(self) -> list[tuple[str, Any]]:
+        """Fit to all rows of a warm-up, if there are enough for the next fit."""
+        if (n := self.rows_seen) not in (*EARLY, self.params.warmup_rows):
+            return []
+        other = self._fitted(*wide.last(self.last, self.window))
+        other.early = n < self.params.warmup_rows
+        return self._begin_anew(other, f"the first {n} rows")
 
     def _follow(self, rows: Floats, Y: Floats, weights: Floats) -> Answer:
         """Go through all stages with a block of rows."""
@@ -470,10 +569,10 @@ class Learner(Guarded):
             if not np.isnan(Y[t]).all():
                 x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
-                if len(self.held) + 1 < self.params.warmup_rows:
-                    self.held.append(row)
-                else:
-                    self.fit(*wide.join(wide.as_blocks([*self.held, row])))
+                self.held = [*self.held, row]
+                if len(self.held) == self._next_fit(0):
+                    vars(self).update(vars(self._fitted(*wide.join(wide.as_blocks(self.held)))))
+                    self.early = self.rows_seen < self.params.warmup_rows
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
@@ -509,7 +608,7 @@ class Learner(Guarded):
         rows, scores = self.fill(rows), None
         for stage in self.stages:
             if not (timeless and type(stage) is TemporalStage):
-                scores = stage.answer(rows, scores, ahead + self.waiting)
+                scores = stage.answer(rows, scores, ahead)
         return scores  # type: ignore[return-value]
 
     def fill(self, rows: Floats, rules: RuleBase | None = None) -> Floats:
@@ -529,14 +628,16 @@ class Learner(Guarded):
     @one_at_a_time
     def pass_rows(self, count: int) -> None:
         """Let rows of the stream go by of which nothing is learned."""
-        whole_or_not_at_all(self, 0, "_pass_rows", count)
+        whole_or_not_at_all(self, 0, "pass_through", count)
 
-    def _pass_rows(self, count: int) -> None:
-        if self.watch is not None and self.watch.in_doubt:
-            self.waiting += count
-            return
+    def pass_through(self, count: int) -> None:
+        """Let rows go by, also for a challenger."""
         for stage in self.stages:
             stage.pass_rows(count)
+        if self.fitted and self.watch[DOUBT]:
+            self.watch[PASSED] += count
+        elif self.other is not None:
+            self.other.pass_through(count)
 
     @one_at_a_time
     def add_labels(self, count: int) -> None:
@@ -546,12 +647,12 @@ class Learner(Guarded):
     def _add_labels(self, count: int) -> None:
         self.n_labels += count
         self.held = [(x, np.append(y, np.zeros(count))) for x, y in self.held]
-        for name in ("recent", "_latest"):
-            parts = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in getattr(self, name)]
-            setattr(self, name, parts)
-        for part in (*self.stages, self.labels, self.watch):
+        self.last = [(x, np.pad(Y, ((0, 0), (0, count))), w) for x, Y, w in self.last]
+        for part in (*self.stages, self.labels):
             if part is not None:
                 part.add_labels(count)
+        if self.other is not None:
+            self.other._add_labels(count)
 
     # -- state ------------------------------------------------------------------------------
 
@@ -562,7 +663,7 @@ class Learner(Guarded):
         for name, part in vars(self).items():  # arrays in lists are replaced, never written to
             setattr(other, name, part.copy() if hasattr(part, "copy") else part)
         spare = [None] * len(self.stages) if into is None else into.stages
-        other.stages, other._latest = [*map(copy_of, self.stages, spare)], [self.latest]
+        other.stages = [*map(copy_of, self.stages, spare)]
         return other
 
     def _parts(self) -> dict[str, Any]:
@@ -578,20 +679,24 @@ class Learner(Guarded):
         """Return facts and arrays for saving; settings follow from them."""
         facts = {name: getattr(self, name) for name in FACTS}
         facts["params"] = plain_parameters(vars(self.params))
+        facts["other"], others = (None, {}) if self.other is None else self.other.state()
         parts: dict[str, Any] = {name: part.state() for name, part in self._parts().items()}
         if self.scaler is not None:
             parts["scaler"] = self.scaler.state()
         if self.projection is not None:
             parts["projection"] = self.projection._asdict()
-        rows = self.recent if self.fitted else wide.as_blocks(self.held)
+        rows = self.last if self.fitted else wide.as_blocks(self.held)
         kind: Any = csr_array if self.directions else np.zeros
         none = kind((0, self.n_features)), np.zeros((0, self.n_labels)), np.zeros(0)
         parts["rows"] = wide.pack_rows(*wide.last([none, *rows], self.window))
-        return facts, nest(**parts) | {"latest": np.column_stack(self.latest)}
+        return facts, nest(**parts, other=others)
 
     @classmethod
     def from_state(cls, facts: Facts, arrays: Arrays) -> Self:
         """Build a learner from what :meth:`state` returned, or refuse what no learner has."""
+        facts, beside = dict(facts), pick(arrays, "other")
+        other = facts.pop("other", None)
+        arrays = {name: arrays[name] for name in arrays if not name.startswith("other/")}
         check_numbers(arrays, gaps=GAPS)
         params, p, K = check_facts(facts), facts["n_features"], facts["n_labels"]
         learner = cls(params, p, K)
@@ -603,27 +708,26 @@ class Learner(Guarded):
         if fitted:
             like: Any = Scaler.from_rows(np.zeros((1, width)), params.clip)
             learner.scaler = replace(like, **fitting(pick(arrays, "scaler"), like.state()))
-            learner._watch_relevance()
+            learner._choose_among()
             learner.relevance.restore(fitting(pick(arrays, "relevance"), learner.relevance.state()))
             learner.stages = learner._make_stages()
             learner.rules.allocate(len(arrays["rules/uid"]), 1 + params.follows)
             learner.labels = LabelLayer(K, params.decision) if learner.layered else None
-            learner.watch = ScaleWatch(width, K) if params.scaling == "follow" else None
+            learner.watch = Watch(width)
         packed, sparse = pick(arrays, "rows"), bool(learner.directions)
         rows, labels, weights = wide.unpack_rows(packed, p, K, sparse=sparse)
-        if not fitted:
+        if fitted:
+            learner.last = [(rows, labels, weights)]
+        else:
             one = slice if sparse else (lambda t, _: t)
             learner.held = [(rows[one(t, t + 1)], y) for t, y in enumerate(labels)]
-        elif learner.projection is not None:
-            learner.recent = [(rows, labels, weights)]
-        latest = np.zeros((len(arrays["latest"]), width + K + 1))
-        fitting({"latest": arrays["latest"]}, {"latest": latest})
-        seen, known, weights = np.split(arrays["latest"], [width, width + K], axis=1)
-        learner._latest = [(seen, known, weights[:, 0])]
         for name, part in learner._parts().items():
             given = pick(arrays, name)
             part.restore(given if name.startswith("stage") else fitting(given, part.state()))
         check_arrays(learner, arrays)
+        if other is not None:
+            learner.other = cls.from_state(other, beside)
+            check_beside(learner)
         return learner
 
 
@@ -631,3 +735,11 @@ def copy_of(stage: Any, old: Any) -> Any:
     """Return a copy of a stage, in the arrays of an old copy; others may know of no such thing."""
     alike = type(stage) is type(old) and type(stage) in NAMES
     return stage.copy(old) if alike else stage.copy()
+
+
+def losses_of(scores: Floats, Y: Floats) -> Floats:
+    """Return the mean squared error of every row; what is far out counts as far, not more."""
+    errors = (np.clip(scores, *FARTHEST_SCORE) - Y) ** 2
+    known = ~np.isnan(Y)
+    losses: Floats = np.where(known, errors, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return losses

@@ -10,21 +10,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from efcml.kernels import cases, watch
+from efcml.kernels import cases
 from efcml.model.params import Parameters, Params
 from efcml.seams import name_of
 from efcml.support.aliases import Arrays, Facts
 from efcml.support.declared import facts_of
-from efcml.support.states import WHOLE, check_all, take
+from efcml.support.states import check_all, take
 
 T = TypeVar("T")
 # What is saved of a learner beside its arrays; matrices of more labels would not fit into memory.
 FACTS: dict[str, Any] = {"n_features": range(1, 2**31), "n_labels": range(1, 2**20)}
-FACTS |= {"layered": bool, "waiting": WHOLE, "warned": bool, "bounded": bool, "unit": float}
-FACTS |= dict.fromkeys(("window", "until"), range(1, 2**53))
+FACTS |= {"layered": bool, "early": bool, "warned": bool, "bounded": bool, "unit": float}
+FACTS |= {"window": range(1, 2**53)}
 # Where features or labels may be missing, where a prior may hold to nothing that is shared, and
 # stages of one's own.
-GAPS = ("rows/", "latest", "watch/labels", "watch/rows", "rules/prior", "stage")
+GAPS = ("rows/", "rules/prior", "stage")
 
 
 def plain_parameters(params: Facts) -> Facts:
@@ -74,7 +74,11 @@ def check_arrays(learner: Any, arrays: Arrays) -> None:
         if f"{part}/count" in arrays:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])
             check_all(size <= most, "there are more cases than there is room for")
-    if "watch/count" in arrays:
-        doubt, held = arrays["watch/count"][[watch.IN_DOUBT, watch.N_HELD]].tolist()
-        good = doubt <= 1 and held < (len(arrays["watch/rows"]) if doubt else 1)
-        check_all(good, f"the learner cannot hold {held} rows to decide about its scale")
+
+
+def check_beside(learner: Any) -> None:
+    """Refuse another learner beside one that cannot stand there."""
+    other, sizes = learner.other, ("n_features", "n_labels", "layered", "params")
+    good = learner.fitted and other.fitted and other.other is None
+    same = all(repr(getattr(other, name)) == repr(getattr(learner, name)) for name in sizes)
+    check_all(good and same, "the learner beside it is of another kind")

@@ -5,9 +5,8 @@ the labels is chance. Rules are formed over features that tell more, always: one
 makes all distances alike. Planes and cases leave the others out if that predicts held-out rows
 better, because features that are weak alone help together.
 
-Every so many learned rows the last ones are looked at again. Features that have come to tell
-something join, those that tell nothing any more leave, and rules and cases begin anew from these
-rows.
+Along the stream the last rows are looked at again, ever more rarely. Where other features tell
+something than those that count, a challenger finds out whether it would be better with them.
 """
 
 from typing import NamedTuple
@@ -34,12 +33,7 @@ CASE_ROWS = 600  # the newest are enough to tell whether cases help
 WIDTH, NOISE = 0.25, 1.0  # as cases have them
 WORTH = 0.012  # of the loss, that each step of leaving features out must save
 LOST = 0.2  # of the loss: what the likely features cost if something is missing
-GAIN = 0.05  # of the loss, that other features must save to begin anew with them
-GONE = 3  # looks in a row in which a feature that leaves told no more than shadows
-LOOK, LOOK_BY_FEATURE = 200, 4  # rows before the first look, at least, and for each feature
-LATER, RARELY = 1.5, 5  # times as many where nothing has changed; where all features count
 COURSE = 100  # looks that are remembered
-LOOKS, DUE, FOUND, CHANGES = range(4)  # entries of `count`
 TINY = 1e-9
 
 
@@ -65,8 +59,8 @@ class Features(NamedTuple):
         return rows if whole else np.take(rows, self.used, axis=1)
 
 
-class RelevanceWatch(Stage):
-    """Which features count now, what they told at every look, and when the next one is due."""
+class FeatureChoice(Stage):
+    """Which features count, and what they told at every look."""
 
     table = RELEVANCE
 
@@ -77,17 +71,11 @@ class RelevanceWatch(Stage):
         if not isinstance(given, str):
             flags = np.array(given[:n_features]) != 0
             a.axes[: len(flags)] = a.strength[: len(flags)] = flags
-        self._wait(1)
 
     @property
     def looks(self):
         """Whether anything is to be found."""
         return self.given == "auto" and len(self.arrays.axes) > 1
-
-    @property
-    def due(self):
-        """How many rows are to be learned before the next look."""
-        return int(self.arrays.count[DUE]) if self.looks else np.iinfo(np.int64).max
 
     @property
     def features(self):
@@ -103,72 +91,44 @@ class RelevanceWatch(Stage):
     @property
     def course(self):
         """Rows learned at every look, and what features told then (looks, p); 1 is the shadows."""
-        looks = int(self.arrays.count[LOOKS])
+        looks = int(self.arrays.looks[0])
         last = np.arange(max(0, looks - COURSE), looks) % COURSE
         return self.arrays.course_row[last], self.arrays.course[last]
 
-    def _wait(self, times):
-        """Set when the next look is due: late where all features count, and none can join."""
-        rows = max(LOOK, LOOK_BY_FEATURE * len(self.arrays.axes))
-        times = RARELY if self.arrays.axes.all() else times
-        self.arrays.count[DUE] = times * rows if self.arrays.count[FOUND] else LOOK
-
-    def note_rows(self, count):
-        """Count learned rows."""
-        if self.looks:
-            self.arrays.count[DUE] -= count
-
-    def begin(self, rows, Y, weights):
-        """Look at a batch."""
-        if self.looks:
-            self._choose(rows, Y, weights, len(rows))
-
-    def look(self, rows, Y, weights, rows_seen):
-        """Look at the last rows; return whether other features count from now on."""
-        before = self.features
-        self._wait(LATER)
-        self._choose(rows, Y, weights, rows_seen)
-        return not all(map(np.array_equal, before, self.features))
-
-    def _choose(self, rows, Y, weights, rows_seen):
-        """Find what tells something, and decide what counts."""
-        if len(rows) < LEAST_ROWS:
+    def choose(self, rows, Y, weights):
+        """Let those features count that tell something in a batch, if that predicts better."""
+        if not self.looks or len(rows) < LEAST_ROWS:
             return
-        a, young = self.arrays, rows_seen == len(rows)
         rows, Y, weights = rows[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:]
-        Z = np.nan_to_num(rows)
+        telling, likely = self._look(rows, Y, weights, len(rows))
+        if not telling.any() or telling.all():
+            return
+        Z, E = np.nan_to_num(rows), np.nan_to_num(Y - label_means(Y, weights))
+        tried = np.ones_like(telling), likely | telling, telling
+        losses = [loss_of(Z[:, used], E) + i * WORTH for i, used in enumerate(tried)]
+        if losses[-1] <= losses[0] + LOST:
+            self.arrays.axes[:], self.arrays.used[:] = telling, tried[int(np.argmin(losses))]
+
+    def differs(self, rows, Y, weights, rows_seen):
+        """Tell whether other features seem to tell something by the last rows."""
+        if not self.looks or len(rows) < LEAST_ROWS:
+            return False
+        telling, likely = self._look(rows[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:], rows_seen)
+        axes = self.arrays.axes
+        return bool(telling.any() and ((telling & ~axes) | (axes & ~(likely | telling))).any())
+
+    def _look(self, rows, Y, weights, rows_seen):
+        """Find which features tell something, and which may; note it."""
+        a = self.arrays
         U, shares = center_labels(Y, weights)
-        told = surprise_of(*screen(Z, U, shares, np.random.default_rng(0)))
-        line = least_surprise(told)
-        now = a.count[LOOKS] % COURSE
+        told = surprise_of(*screen(np.nan_to_num(rows), U, shares, np.random.default_rng(0)))
+        line, now = least_surprise(told), a.looks[0] % COURSE
         a.strength[:] = a.course[now] = told / line
         a.course_row[now] = rows_seen
-        a.count[LOOKS] += 1
-        axes, likely = told > line, told > -np.log(UNLIKELY)
-        a.idle[:] = np.where(likely, 0, a.idle + 1)
-        E = np.nan_to_num(Y - label_means(Y, weights))
-        found = a.count[FOUND]
-        if found and not young:  # others join if that pays, and what is idle leaves
-            more, new = axes | (a.axes & likely), (axes & ~a.axes).any()
-            pays = new and loss_of(Z[:, more], E) < loss_of(Z[:, a.axes], E) - GAIN
-            axes = more if pays else a.axes & (a.idle < GONE)
-        if axes.sum() > (1.0 - SPARED) * len(axes):
-            axes, likely = np.ones_like(axes), np.ones_like(axes)
-        if not axes.any() or (found and np.array_equal(axes, a.axes)):
-            return
-        if not (found and young) or loss_of(Z[:, axes], E) < loss_of(Z[:, a.axes], E):
-            self._settle(axes, likely, Z, E)
-
-    def _settle(self, axes, likely, Z, E):
-        """Let rules be formed over some features, and find what planes and cases use."""
-        a, tried = self.arrays, (np.ones_like(axes), likely | axes, axes)
-        losses = [loss_of(Z[:, used], E) + i * WORTH for i, used in enumerate(tried)]
-        if losses[-1] > losses[0] + LOST:
-            return
-        a.axes[:], a.used[:] = axes, tried[int(np.argmin(losses))]
-        a.count[FOUND] = True
-        a.count[CHANGES] += 1
-        self._wait(1)
+        a.looks[0] += 1
+        telling, likely = told > line, told > -np.log(UNLIKELY)
+        few = telling.sum() > (1.0 - SPARED) * len(telling)
+        return (np.ones_like(telling),) * 2 if few else (telling, likely)
 
 
 # What features tell

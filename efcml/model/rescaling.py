@@ -1,119 +1,102 @@
-"""The scale of a learner follows its stream.
+"""What becomes of a doubt about the scale of a learner.
 
-Kernels watch whether scaled rows still look as they should (efcml/kernels/watch.py). If not, the
-next rows are held: they are answered, but not learned yet. Once there are enough of them they say
-which features are due, and give them a new mean and deviation. There are two readings of that: rows
-come from elsewhere, or what measures them has moved. The labels of the held rows decide. But a
-feature that grows from row to row, as a date does, never comes back to where it was: no row to come
-is like those that were learned, and it is ignored from then on. Then the rows are learned.
+The rows since the doubt began say which features are due, and what mean and deviation they have
+now. There are two readings of that: what measures them has changed, as from degrees to kelvin, or
+rows come from elsewhere. The labels of these rows decide. If what measures has changed, the learner
+goes back to where it was before the doubt, and all rows from there on are scaled anew: so what it
+has learned holds on. If rows come from elsewhere nothing changes: they are clipped.
 
-What measures has moved: the scaled rows of before are as good as new ones, and the state stays.
-Rows come from elsewhere: in the new scale the rows of before are ``a x + b``, and rules and cases
-begin anew from the last of them. To re-express exactly all that was learned is no better.
+A feature that never varied, and does so now, gets a scale. One that grows from row to row, as a
+date does, is ignored where it is outside of the clip.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from efcml.kernels import watch as kernel
 from efcml.model.scaler import Scaler, is_resting
-from efcml.model.stages import Stage
-from efcml.model.tables import WATCH, Watch
-from efcml.support.guard import one_blas_thread
+from efcml.model.watch import (
+    FARTHEST,
+    LEAK,
+    NARROWEST,
+    STIRRING,
+    WANDERS,
+    WIDEST,
+    wandering,
+)
+from efcml.support.aliases import Bools, Floats
 from efcml.support.statistics import label_means
 
-MOST_HELD = 40  # rows
-MOVED, KEPT = 3, 4  # entries of `count`: changes so far, by how they were read
-SURE = 0.8  # share of a limit that held rows must pass: they do not lag as what watches does
-AWAKE = kernel.LEAK / (1.0 + kernel.LEAK)  # share of held rows in which one wakes that never varied
-MOST_NEAR = 0.1  # share of initial rows in which a feature hardly differs from the row before
+SURE = 0.8  # share of a limit that these rows must pass: they do not lag as what watches does
+AWAKE = LEAK / (1.0 + LEAK)  # share of these rows in which one wakes that never varied
 FARTHEST_SHIFT = 1e4  # deviations; beyond, nothing that was learned is of use
-ONE_WAY = 0.9  # of the steps between held rows, forward less back: more, and a feature grows
 MOST_STRETCH = 20.0  # likewise, times the deviation, or a part of it
+ONE_WAY, STEPS = 0.9, 5  # of the way of a feature that grows, how much leads on; least steps
 
 
-class ScaleWatch(Stage):
-    """What is remembered of the last rows to know when their scale must change, and to what."""
+class Decision(NamedTuple):
+    """The scale from now on, and the features (p,) for which it is new, by reason."""
 
-    table = WATCH
-
-    def __init__(self, n_features, n_labels):
-        sizes = {"p": n_features, "K": n_labels, "n": MOST_HELD}
-        self.arrays = a = Watch(**WATCH.allocate(sizes))
-        a.square[:], a.step[:], a.count[kernel.NOTED] = 1.0, 2.0, kernel.PAUSE
-
-    @classmethod
-    def from_rows(cls, X, scaled, n_labels):
-        """Begin after a batch of rows, in the units of the data and scaled."""
-        watch = cls(X.shape[1], n_labels)
-        watch.arrays.asleep[:] = is_resting(X)
-        if len(X) > 1:
-            steps = np.abs(np.diff(scaled, axis=0))
-            there = (~np.isnan(steps)).sum(axis=0)  # of rows in turn that both have the feature
-            near = (steps < kernel.NEAR).sum(axis=0) / np.maximum(there, 1)
-            watch.arrays.lively[:] = (near < MOST_NEAR) & (there > 0)
-        return watch
+    scaler: Scaler
+    measured: Bools  # what measures them has changed
+    woken: Bools  # never varied before
+    growing: Bools  # now ignored outside of the clip
+    elsewhere: Bools  # nothing changes
 
     @property
-    def in_doubt(self):
-        """Whether rows are held."""
-        return bool(self.arrays.count[kernel.IN_DOUBT])
+    def reason(self) -> str:
+        """Why the scale is another one."""
+        kinds = {
+            "measured otherwise": self.measured,
+            "varying for the first time": self.woken,
+            "only growing": self.growing,
+        }
+        return "; ".join(f"{which.sum()} {kind}" for kind, which in kinds.items() if which.any())
 
-    @property
-    def changes(self):
-        """How often the scale changed: rules began anew, or the state was left as it was."""
-        return int(self.arrays.count[MOVED]), int(self.arrays.count[KEPT])
 
-    def watch(self, X, scaled, Y, weights, clip):
-        """Take in rows; return how many, and whether doubt begins or enough rows are held."""
-        return kernel.watch_rows(X, scaled, Y, weights, clip, tuple(self.arrays))
+def decide_scale(learner, rows, Y, past):
+    """Return what becomes of a doubt, by the rows since it began, unscaled, and all last rows.
 
-    @property
-    def held(self):
-        """The held rows, in the units of the data, their labels and weights."""
-        n, a = self.arrays.count[kernel.N_HELD], self.arrays
-        return a.rows[:n].copy(), a.labels[:n].copy(), a.weights[:n].copy()
+    The learner is as it was when the doubt began.
+    """
+    old, asleep = learner.scaler, learner.watch.arrays.asleep
+    new, due = propose(old, rows, Y, asleep)
+    growing = due & ~asleep & only_grow(past)
+    woken = due & asleep
+    moves = due & ~growing
+    new = Scaler(
+        np.where(moves, new.mean, old.mean), np.where(moves, new.scale, old.scale),
+        old.clip, np.where(moves, new.spread, old.spread), old.ignored | growing,
+    )  # fmt: skip
+    rest = moves & ~woken
+    if not rest.any() or reads_as_measured(learner, new, rows, Y, woken | growing, rest):
+        return Decision(new, rest, woken, growing, np.zeros_like(due))
+    keep = Scaler(
+        np.where(rest, old.mean, new.mean), np.where(rest, old.scale, new.scale),
+        old.clip, np.where(rest, old.spread, new.spread), new.ignored,
+    )  # fmt: skip
+    return Decision(keep, np.zeros_like(due), woken, growing, rest)
 
-    def propose(self, scaler):
-        """Return the scale by the held rows, and for which features it is new.
 
-        A feature that does not vary in these rows keeps its scale, whatever it was. Of one whose
-        rows follow each other slowly they show a part: its deviation is larger than theirs. One
-        that grows is ignored.
-        """
-        (rows, Y, _), asleep = self.held, self.arrays.asleep
-        new, seen = Scaler.from_rows(rows, scaler.clip, Y), scaler.transform(rows)
-        with np.errstate(over="ignore"):  # infinite is off, too
-            shift = np.abs(new.mean - scaler.mean) / scaler.scale
-            wanders = np.array([wandering_of(x) for x in (rows / scaler.scale).T])
-            deviation = new.scale / np.sqrt(1.0 - wanders)
-            ratio = deviation / scaler.scale
-        one_way = go_one_way(rows)
-        wide = np.where(one_way, 0.0, kernel.WANDERS * np.sqrt(wanders))
-        far = shift > SURE * np.maximum(kernel.FARTHEST, wide)
-        off = far | (ratio > SURE * kernel.WIDEST) | (ratio < kernel.NARROWEST / SURE)
-        there = np.maximum((~np.isnan(seen)).sum(axis=0), 1)
-        wakes = (np.abs(seen) >= kernel.STIRRING).sum(axis=0) / there > AWAKE
-        due = np.where(asleep, wakes, off) & ~is_resting(rows) & ~scaler.ignored
-        grows = due & ~asleep & one_way
-        moves = due & ~grows
-        changed = Scaler(
-            np.where(moves, new.mean, scaler.mean), np.where(moves, deviation, scaler.scale),
-            scaler.clip, np.where(moves, new.spread, scaler.spread), scaler.ignored | grows,
-        )  # fmt: skip
-        return changed, due
+def propose(scaler, rows, Y, asleep):
+    """Return the scale by some rows, and for which features it is another one.
 
-    def settle(self, due, reading):
-        """End the doubt: features that are due begin anew; others that were off stay muted."""
-        a = self.arrays
-        a.level[due], a.square[due], a.step[due], a.unfit[due], a.muted[due] = 0.0, 1.0, 2.0, 0.0, 0
-        a.asleep[due] = False
-        a.count[[kernel.IN_DOUBT, kernel.N_HELD, kernel.NOTED]] = 0
-        for held in (a.rows, a.labels, a.weights):
-            held[:] = 0.0
-        if reading is not None:
-            a.count[reading] += 1
+    A feature that does not vary in these rows keeps its scale, whatever it was. Of one whose rows
+    follow each other slowly they show a part: its deviation is larger than theirs.
+    """
+    new, seen = Scaler.from_rows(rows, scaler.clip, Y), scaler.transform(rows)
+    with np.errstate(over="ignore"):  # infinite is off, too
+        shift = np.abs(new.mean - scaler.mean) / scaler.scale
+        wanders = np.array([wandering_of(x) for x in (rows / scaler.scale).T])
+        deviation = new.scale / np.sqrt(1.0 - wanders)
+        ratio = deviation / scaler.scale
+    far = shift > SURE * np.maximum(FARTHEST, WANDERS * np.sqrt(wanders))
+    off = far | (ratio > SURE * WIDEST) | (ratio < NARROWEST / SURE)
+    there = np.maximum((~np.isnan(seen)).sum(axis=0), 1)
+    wakes = (np.abs(seen) >= STIRRING).sum(axis=0) / there > AWAKE
+    due = np.where(asleep, wakes, off) & ~is_resting(rows) & ~scaler.ignored
+    return replace(new, scale=deviation), due
 
 
 def wandering_of(x):
@@ -123,45 +106,43 @@ def wandering_of(x):
         return 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # steps of 1e200 are not slow
         variance, step = np.var(x), np.mean(np.diff(x) ** 2)
-    given = float(variance), float(step), float(len(x))
-    return kernel.wandering(*given) if np.isfinite(step) else 0.0
+    return float(wandering(variance, step, float(len(x)))) if np.isfinite(step) else 0.0
 
 
-def go_one_way(rows):
-    """Tell of every feature whether nearly all of its steps from row to row go the same way."""
+def only_grow(rows):
+    """Tell of every feature whether nearly all of its way from row to row leads on, never back.
+
+    So does a date. An hour, or a flag of a weekday, comes back.
+    """
     found = np.zeros(rows.shape[1], dtype=bool)
     for j, column in enumerate(rows.T):
-        steps = np.sign(np.diff(column[~np.isnan(column)]))
-        taken = np.abs(steps).sum()
-        found[j] = taken > 0.0 and abs(steps.sum()) >= ONE_WAY * taken
+        column = column[~np.isnan(column)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.diff(column / max(np.abs(column).max(initial=0.0), 1e-300))
+        way, many = np.abs(steps).sum(), np.count_nonzero(steps)
+        found[j] = many >= STEPS and abs(steps.sum()) >= ONE_WAY * way
     return found
 
 
-@one_blas_thread()
-def decide_scale(learner):
-    """Change the scale of a learner if its held rows ask for it, and its state as they read it.
+def reads_as_measured(learner, new, rows, labels, unknown, due):
+    """Tell whether the labels of rows fit better if what measures features has changed.
 
-    Returns the rows, which are held no longer, their labels and weights, and what became of rules.
+    If rows come from elsewhere, they are what they look like in the old scale. Judged by the
+    squared error. A plane that is right may be so by far, outside of [0, 1]; at most, that counts
+    as much as not to know. If both readings are worse than the mean labels of these rows, they come
+    from elsewhere, unless the features are far off.
     """
-    watch, old, events = learner.watch, learner.scaler, []
-    held, (new, due) = watch.held, watch.propose(old)
-    reading = None
-    if due.any():
-        unknown = due & (watch.arrays.asleep | new.ignored)
+    old = learner.scaler
+    errors = []
+    for scaler in (new, replace(old, clip=FARTHEST_SHIFT, spread=np.zeros_like(old.spread))):
+        seen = np.where(unknown, 0.0, scaler.transform(rows))
+        scores = np.clip(learner.score_scaled(seen, timeless=True), -0.5, 1.5)
+        errors.append(float(np.nansum((scores - labels) ** 2)))
+    usual = float(np.nansum((label_means(labels) - labels) ** 2))
+    if min(errors) >= usual:
         with np.errstate(over="ignore"):
-            a, b = old.scale / new.scale, (old.mean - new.mean) / new.scale
-        reading = KEPT
-        if (due & ~unknown).any():
-            reading = read_change(learner, new, unknown, is_far(a[~unknown], b[~unknown]))
-        learner.scaler = new
-        if reading == MOVED or unknown.any():
-            a, b = (a, b) if reading == MOVED else (1.0, 0.0)
-            rows, Y, weights = learner.latest
-            whole, rows = (np.where(unknown, 0.0, a * x + b) for x in (learner.fill(rows), rows))
-            learner.latest = rows, Y, weights
-            events = learner.begin_anew(whole, Y, weights)
-    watch.settle(due, reading)
-    return *held, events
+            return is_far((old.scale / new.scale)[due], ((old.mean - new.mean) / new.scale)[due])
+    return errors[0] < errors[1]
 
 
 def is_far(a, b):
@@ -170,23 +151,7 @@ def is_far(a, b):
     return bool((stretched | (np.abs(b) > FARTHEST_SHIFT)).any())
 
 
-def read_change(learner, new, unknown, far):
-    """Return the reading that tells the labels of the held rows best.
-
-    If rows come from elsewhere, they are what they look like in the old scale. Judged by the
-    squared error. A plane that is right may be so by far, outside of [0, 1]; at most, that counts
-    as much as not to know. If both readings are worse than the mean labels of these rows, they come
-    from elsewhere: to leave the state as it is would mean to learn them against old ones in the
-    same place. But if the features are far off it stays nevertheless.
-    """
-    rows, labels, _ = learner.watch.held
-    unclipped = replace(learner.scaler, clip=FARTHEST_SHIFT, spread=np.zeros_like(new.spread))
-    errors = {}
-    for reading, scaler in ((MOVED, unclipped), (KEPT, new)):
-        seen = np.where(unknown, 0.0, scaler.transform(rows))
-        scores = np.clip(learner.score_scaled(seen, timeless=True), -0.5, 1.5)
-        errors[reading] = float(np.nansum((scores - labels) ** 2))
-    usual = float(np.nansum((label_means(labels) - labels) ** 2))
-    if min(errors.values()) >= usual:
-        return KEPT if far else MOVED
-    return min(errors, key=errors.get)
+def in_new_units(rows: Floats, old: Scaler, new: Scaler, measured: Bools) -> Floats:
+    """Return rows of before as they would have been measured now."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(measured, (rows - old.mean) / old.scale * new.scale + new.mean, rows)

@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from efcml.kernels.watch import scale_rows
+from efcml.kernels.scaling import scale_rows
 from efcml.support.aliases import Arrays, Bools, Floats, Ints
 from efcml.support.masks import writeable
 from efcml.support.statistics import label_means
@@ -38,7 +38,7 @@ class Scaler:
     scale: Floats
     clip: float
     spread: Bools  # (p,), whether a wild value can be told from a rare one
-    ignored: Bools  # (p,), features that only grow; they count as 0
+    ignored: Bools  # (p,), features that only grow: what lies outside of the clip counts as 0
 
     @classmethod
     def from_rows(cls, X: Floats, clip: float, Y: Floats | None = None) -> Self:

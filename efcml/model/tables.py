@@ -150,29 +150,21 @@ clock i8 2: rows, and at how many the matrices are derived anew
 Labels = namedtuple("Labels", LABELS.names)  # type: ignore[misc]
 
 WATCH = Table("""
-level f8 p: recent mean of each scaled feature
-square f8 p: recent mean of its square
-step f8 p: recent mean of its squared step from row to row
-previous f8 p: its value in the last row
-unfit f8 p: how much of late did not fit the scale
-asleep ? p: whether it has never varied
+asleep ? p: whether a feature had never varied when the scale was chosen
 lively ? p: whether it always differed from row to row
-muted i8 p: rows in which it raises no doubt
-rows f8 n p: rows that are held, in the units of the data
-labels f8 n K: their labels
-weights f8 n: their weights
-count i8 5: in doubt, rows held, rows before, changes of two kinds
+muted i8 p: row until which it raises no doubt
+loss f8 n: squared errors of the last rows
+other f8 n: likewise, of the challenger
+count i8 10: rows, and when what began or is due (watch.py)
 """)
-Watch = namedtuple("Watch", WATCH.names)  # type: ignore[misc]
 
 RELEVANCE = Table("""
 axes ? p: features that rules are formed over
 used ? p: features that planes and cases use, among them the axes
 strength f8 p: what each told at the last look beside the best shadow, which is 1
-idle i8 p: looks in a row in which it told no more than shadows
 course f8 n p: `strength` at the last looks
 course_row i8 n: rows learned then
-count i8 4: looks, rows before the next one, whether features were found, changes
+looks i8 1: how many there were
 """)
 Relevance = namedtuple("Relevance", RELEVANCE.names)  # type: ignore[misc]
 
