@@ -27,37 +27,15 @@ from efcml.model.learner_checks import FACTS, GAPS, check_arrays, check_beside, 
 from efcml.model.params import DivergenceWarning, Params, has_own_functions
 from efcml.model.projection import Projection
 from efcml.model.relevance import FeatureChoice
-from efcml.model.rescaling import decide_scale, in_new_units
+from efcml.model.rescaling import decide_scale, in_new_units, only_grow
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.model.watch import (
-    BEGUN,
-    CALLED,
-    DIRECTIONS,
-    DOUBT,
-    DUE,
-    ELSEWHERE,
-    LEAST_ROWS,
-    MUTED,
-    NONE,
-    OTHERS,
-    PASSED,
-    PAUSE,
-    REASONS,
-    RISEN,
-    RISING,
-    ROWS,
-    SINCE,
-    STEP,
-    SURE_UNTIL,
-    WAIT,
-    WHY,
-    WINDOW,
-    WOKEN,
-    Watch,
+    BEGUN, CALM_UNTIL, DIRECTIONS, DOUBT, DUE, LAWFUL, MUTED, OTHERS, PASSED, PAUSE, REASONS,
+    RISEN, RISING, ROWS, STEP, WAIT, WHY, WINDOW, Watch,
 )  # fmt: skip
 from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
@@ -74,11 +52,13 @@ from efcml.support.states import check_numbers, fitting, nest, pick
 # Weight of a row in all that its errors teach. Rules learn from it in full: if the same row came
 # so often, its later errors would be small.
 MOST_OF_AN_ERROR = 3.0
-EARLY = 50, 100  # rows of a warm-up to which a learner is fitted before its end
+EARLY = 50  # rows of a warm-up to which a learner is fitted for the first time
 LAST_ROWS = 1000  # that are remembered, for a challenger
-BY_FEATURE = 4  # rows for each feature before other ones may be found to matter
-HELD = 50  # rows that decide about the scale
-TEST, TRIAL, SURE = 50, 300, 2.5  # rows between two tests of a challenger, and of all; deviations
+LEAST_ROWS = 200  # of a challenger, where errors have risen
+LOOK, BY_FEATURE = 600, 4  # rows before a look at features, at least; for each feature
+MORE = 3  # times as many rows before the next challenger, where one has lost
+HELD = 40  # rows that decide about the scale
+TEST, TRIAL, SURE = 60, 300, 2.0  # rows between two tests of a challenger, and of all; deviations
 FARTHEST_SCORE = -0.5, 1.5
 NAMES = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent", TemporalStage: "temporal"}
 # What a learner takes over from a challenger
@@ -173,6 +153,11 @@ class Learner(Guarded):
         return ones / np.maximum(known, 1.0)
 
     @property
+    def shared(self) -> bool:
+        """Whether rules and similar rows answer, half and half, as long as the warm-up lasts."""
+        return self.early and not self.directions
+
+    @property
     def warm_start(self) -> WarmStart:
         """How the rows that are held answer; of sparse ones, similar rows have no say."""
         return WarmStart([] if self.directions else self.held, self.params.clip)
@@ -187,9 +172,10 @@ class Learner(Guarded):
         return self.scaled(X), Y, weights
 
     def take_features(self, n_features: int) -> None:
-        """Change the number of features, as long as no row is fitted."""
+        """Change the number of features, as long as the warm-up lasts: its rows are held again."""
         changed_otherwise(self)
-        self.n_features = n_features
+        self.n_features, self.stages = n_features, []
+        self.early, self.scaler, self.projection = False, None, None
         self._choose_among()
 
     def _choose_among(self) -> None:
@@ -250,11 +236,14 @@ class Learner(Guarded):
             self.window = max(wide.WINDOW, len(Y))
         inside = self.inside(X)
         self.scaler = Scaler.from_rows(inside, self.params.clip, Y)
+        if self.params.scaling == "follow":
+            self.scaler = replace(self.scaler, ignored=only_grow(inside))
         self._choose_among()
         rows = self.scaler.transform(inside)
         self.watch = Watch.from_rows(inside, rows)
-        rare = len(Y) if self.directions else max(LEAST_ROWS, BY_FEATURE * self.width)
-        self.watch[DUE] = self.watch[WAIT] = rare
+        rare = 0 if self.directions else max(LOOK, BY_FEATURE * self.width)
+        self.watch[LAWFUL], self.watch[DUE] = len(Y), max(rare, len(Y))
+        self.watch[WAIT] = self.watch[DUE]
         kept = wide.as_sparse(X) if self.directions else inside
         self.last = [(kept[-self.window :].copy(), Y[-self.window :], weights[-self.window :])]
         whole = rows if not np.isnan(rows).any() else self._fill_batch(rows, Y, weights)
@@ -385,6 +374,8 @@ class Learner(Guarded):
             theirs = losses_of(self.other._go_through(X, Y, UNHEARD, weights), Y)[known]
         self.watch.note(losses_of(scores, Y)[known], theirs)
         self.last = wide.keep(self.last, self.window, known, X.copy(), Y.copy(), weights.copy())
+        if self.early and len(known):
+            self.held = [*self.held, (X if self.directions else X[0].copy(), Y[0].copy())]
 
     def _go_through(self, X: Any, Y: Floats, trace: Trace, weights: Floats) -> Floats:
         """Let all stages answer and learn rows, cut where a row is to be filled first."""
@@ -398,10 +389,12 @@ class Learner(Guarded):
                 last += int(np.append(gaps[last:], True).argmax())
             part = slice(first, last)
             if others is not None:
-                shown = self.score_scaled(self.scaled(others[part]), trace.ahead)
+                shown = self.score(others[part], trace.ahead)
                 trace.take_answer(self.answer_scores(shown), part)
+            shared = self.score(X[part]) if self.shared and trace.heard else None
             filled = self.fill(rows[part]) if gaps[first] else rows[part]
             answer = self._follow(filled, Y[part], weights[part])
+            answer = answer if shared is None else self.answer_scores(shared)
             if others is None:
                 trace.take_answer(answer, part)
             scores[part] = answer.scores
@@ -411,15 +404,9 @@ class Learner(Guarded):
 
     # -- looking back -----------------------------------------------------------------------
 
-    def _next_fit(self, rows: int) -> int:
-        """Return how many rows the next fit of the warm-up has, after one of so many."""
-        most = self.params.warmup_rows
-        return next((n for n in EARLY if rows < n < most), most)
-
     def _rows_to_look(self) -> int:
         """Return how many rows with a known label are learned before the next look back."""
-        left = STEP - self.watch[ROWS] % STEP
-        return min(left, self._next_fit(self.rows_seen) - self.rows_seen) if self.early else left
+        return 1 if self.early else STEP - self.watch[ROWS] % STEP
 
     @one_blas_thread()
     def _look_back(self) -> list[tuple[str, Any]]:
@@ -447,7 +434,7 @@ class Learner(Guarded):
     def _is_off(self) -> bool:
         """Tell whether a feature does not fit its scale; then it is not asked for some time."""
         watch = self.watch
-        if watch[ROWS] < watch[SURE_UNTIL]:
+        if watch[ROWS] < watch[CALM_UNTIL]:
             return False
         X = self.inside(wide.last(self.last, min(WINDOW, watch[ROWS]))[0])
         off = watch.off(X, self.scaler.transform(X), self.scaler.clip) & ~self.scaler.ignored
@@ -458,12 +445,10 @@ class Learner(Guarded):
         """Decide about the scale; if it changes, learn the rows since the doubt in the new one."""
         watch, before, n = self.watch, self.other, self.watch[ROWS] - self.watch[BEGUN]
         self.other, watch[DOUBT] = None, 0
-        watch[SURE_UNTIL] = watch[ROWS] + PAUSE
+        watch[CALM_UNTIL] = watch[ROWS] + PAUSE
         X, Y, weights = wide.last(self.last, self.window)
         rows = self.inside(X)
         decision = decide_scale(before, rows[-n:], Y[-n:], rows)
-        if (decision.elsewhere | decision.woken).any():
-            watch.call(WOKEN if decision.woken.any() else ELSEWHERE, watch[BEGUN])
         changed = decision.measured | decision.woken | decision.growing
         if not changed.any():
             return []
@@ -487,47 +472,53 @@ class Learner(Guarded):
         watch, n = self.watch, self.watch[ROWS] - self.watch[BEGUN]
         gain = watch.last("loss", n) - watch.last("other", n)
         if n % TEST == 0 and gain.mean() > SURE * gain.std(ddof=1) / np.sqrt(n):
-            return self._begin_anew(self.other, REASONS[watch[CALLED]])
+            return self._begin_anew(self.other, REASONS[watch[WHY]])
         if n >= TRIAL:
             self.other = None
         return []
 
     def _rows_of_challenger(self) -> int:
-        """Return to how many of the last rows a challenger is to be fitted now; often 0."""
+        """Return to how many of the last rows a challenger is to be fitted now; mostly 0."""
         watch = self.watch
-        if not watch[WHY] and watch.has_risen:
-            watch.call(RISEN, watch[ROWS] - RISING * STEP)
+        if watch[WHY] != RISEN and watch.has_risen:  # what follows is another law
+            watch[WHY], watch[LAWFUL], watch[WAIT] = RISEN, RISING * STEP, LEAST_ROWS
+            watch[DUE] = watch[ROWS] + LEAST_ROWS - RISING * STEP
         if watch[ROWS] < watch[DUE]:
             return 0
-        watch[DUE], watch[WAIT] = watch[ROWS] + watch[WAIT], 2 * watch[WAIT]
-        since = watch[ROWS] - watch[SINCE]
-        if watch[WHY] and since > self.window:
-            watch[WHY] = NONE
-        watch[CALLED] = watch[WHY]
-        if watch[WHY]:
-            return since
-        if self.projection is not None:
-            watch[CALLED] = DIRECTIONS
-        elif self.relevance.differs(*self._scaled_last(self.window), self.rows_seen):
-            watch[CALLED] = OTHERS
-        return self.window if watch[CALLED] else 0
+        watch[WAIT] *= MORE
+        watch[DUE] = watch[ROWS] + watch[WAIT]
+        rows = min(watch[LAWFUL], self.window)
+        if watch[WHY] != RISEN or watch[LAWFUL] > self.window:
+            watch[WHY] = OTHERS if self.projection is None else DIRECTIONS
+        differs = self.relevance.differs
+        if watch[WHY] == OTHERS and not differs(*self._scaled_last(rows), self.rows_seen):
+            return 0
+        return rows
 
     def _begin_anew(self, other: Any, reason: str) -> list[tuple[str, Any]]:
         """Go on as another learner, which was fitted to the last rows."""
-        old = self.rules
+        old, lawful = self.rules, self.watch[LAWFUL]
         for name in TAKEN_OVER:
             setattr(self, name, getattr(other, name))
+        self.watch[LAWFUL] = lawful
         self.rules.follow_on(old)
         self.other = None
         return [("began anew", reason)]
 
     def _fit_again(self) -> list[tuple[str, Any]]:
-        """Fit to all rows of a warm-up, if there are enough for the next fit."""
-        if (n := self.rows_seen) not in (*EARLY, self.params.warmup_rows):
+        """Fit once more, to all rows of the warm-up, if they are complete."""
+        if (n := len(self.held)) < self.params.warmup_rows:
             return []
+        self.held = []
         other = self._fitted(*wide.last(self.last, self.window))
-        other.early = n < self.params.warmup_rows
-        return self._begin_anew(other, f"the first {n} rows")
+        return self._begin_anew(other, f"the first {n} rows are complete")
+
+    def _fit_to_held(self) -> None:
+        """Fit to the first rows for the first time."""
+        rows = wide.join(wide.as_blocks(self.held))
+        vars(self).update(vars(self._fitted(*rows)) | {"held": self.held})
+        self.early = len(self.held) < self.params.warmup_rows
+        self.held = self.held if self.early else []
 
     def _follow(self, rows: Floats, Y: Floats, weights: Floats) -> Answer:
         """Go through all stages with a block of rows."""
@@ -570,9 +561,8 @@ class Learner(Guarded):
                 x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 self.held = [*self.held, row]
-                if len(self.held) == self._next_fit(0):
-                    vars(self).update(vars(self._fitted(*wide.join(wide.as_blocks(self.held)))))
-                    self.early = self.rows_seen < self.params.warmup_rows
+                if len(self.held) in (EARLY, self.params.warmup_rows):
+                    self._fit_to_held()
             if trace is not None:
                 trace.rules[t] = self.n_rules
             if self.fitted:
@@ -584,11 +574,14 @@ class Learner(Guarded):
     @one_at_a_time
     def score(self, X: Floats, ahead: Ints | int = 0) -> Floats:
         """Return the (n, K) continuous outputs of rows, each so many rows after the next one."""
-        if self.fitted:
+        if self.fitted and not self.shared:
             return self.score_scaled(self.scaled(X), ahead)
         if self.directions:  # similar rows have no say
             return np.tile(self.frequencies, (X.shape[0], 1))
-        return self.warm_start.answer(self.frequencies, self.inside(X))
+        similar = self.warm_start.answer(self.frequencies, self.inside(X))
+        if not self.fitted:
+            return similar
+        return 0.5 * (self.score_scaled(self.scaled(X), ahead) + similar)
 
     @one_at_a_time
     def answer(self, X: Floats, known: Floats | None = None, ahead: Ints | int = 0) -> Answer:
@@ -597,7 +590,7 @@ class Learner(Guarded):
 
     def answer_scores(self, scores: Floats, known: Floats | None = None) -> Answer:
         """Return what is said of rows with these scores."""
-        if self.labels is not None:
+        if self.labels is not None and not self.shared:
             return self.labels.say(scores, known)
         return plain_answer(scores, known, self.held_sums[1] if self.layered else None)
 
@@ -718,7 +711,7 @@ class Learner(Guarded):
         rows, labels, weights = wide.unpack_rows(packed, p, K, sparse=sparse)
         if fitted:
             learner.last = [(rows, labels, weights)]
-        else:
+        if not fitted or learner.early:
             one = slice if sparse else (lambda t, _: t)
             learner.held = [(rows[one(t, t + 1)], y) for t, y in enumerate(labels)]
         for name, part in learner._parts().items():

@@ -42,7 +42,6 @@ class Decision(NamedTuple):
     measured: Bools  # what measures them has changed
     woken: Bools  # never varied before
     growing: Bools  # now ignored outside of the clip
-    elsewhere: Bools  # nothing changes
 
     @property
     def reason(self) -> str:
@@ -71,12 +70,12 @@ def decide_scale(learner, rows, Y, past):
     )  # fmt: skip
     rest = moves & ~woken
     if not rest.any() or reads_as_measured(learner, new, rows, Y, woken | growing, rest):
-        return Decision(new, rest, woken, growing, np.zeros_like(due))
+        return Decision(new, rest, woken, growing)
     keep = Scaler(
         np.where(rest, old.mean, new.mean), np.where(rest, old.scale, new.scale),
         old.clip, np.where(rest, old.spread, new.spread), new.ignored,
     )  # fmt: skip
-    return Decision(keep, np.zeros_like(due), woken, growing, rest)
+    return Decision(keep, np.zeros_like(due), woken, growing)
 
 
 def propose(scaler, rows, Y, asleep):

@@ -155,7 +155,7 @@ lively ? p: whether it always differed from row to row
 muted i8 p: row until which it raises no doubt
 loss f8 n: squared errors of the last rows
 other f8 n: likewise, of the challenger
-count i8 10: rows, and when what began or is due (watch.py)
+count i8 9: rows, and when what began or is due (watch.py)
 """)
 
 RELEVANCE = Table("""

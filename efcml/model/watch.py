@@ -15,22 +15,15 @@ from efcml.model.scaler import is_resting
 from efcml.model.stages import Stage
 from efcml.model.tables import WATCH
 
-LEAST_ROWS = 200  # of a challenger
-STEP = 25  # rows between two looks
+STEP = 20  # rows between two looks
 LAST = 500  # errors that are remembered
-# Entries of `count`, in rows with a known label since the fit: how many; when the doubt or trial of
-# now began, and rows without labels since; until when there is no doubt; since when rows are
-# another stream, and why; when a challenger is due, how long to wait then, and why it was called.
-ROWS, DOUBT, BEGUN, PASSED, SURE_UNTIL, SINCE, WHY, DUE, WAIT, CALLED = range(10)
-REASONS = (
-    "",
-    "errors have risen",
-    "a feature has begun to vary",
-    "features lie where they never did",
-    "other features matter",
-    "directions are due",
-)
-NONE, RISEN, WOKEN, ELSEWHERE, OTHERS, DIRECTIONS = range(6)
+# Entries of `count`, in rows with a known label since the fit: how many; whether there is a doubt;
+# when that or a trial began, and rows without labels since; until when there is no doubt; how many
+# of the rows, and of those that it was fitted to, follow one law; when a challenger is due, how
+# long to wait for the next, and why it is called.
+ROWS, DOUBT, BEGUN, PASSED, CALM_UNTIL, LAWFUL, DUE, WAIT, WHY = range(9)
+OTHERS, RISEN, DIRECTIONS = range(3)
+REASONS = "other features matter", "errors have risen", "directions are due"
 RISE, RISING, LEAST_STEPS = 4.0, 2, 8  # deviations, of so many last steps, beside so many at least
 # The scale of a feature does not fit any more if, over about `MEMORY` rows,
 MEMORY = 100.0
@@ -84,16 +77,11 @@ class Watch(Stage):
         self.arrays.loss[at] = losses
         if others is not None:
             self.arrays.other[at] = others
-        self.arrays.count[ROWS] += len(losses)
+        self.arrays.count[[ROWS, LAWFUL]] += len(losses)
 
     def last(self, name, count):
         """Return the last so many losses."""
         return getattr(self.arrays, name)[np.arange(self[ROWS] - count, self[ROWS]) % LAST]
-
-    def call(self, why, since):
-        """Ask for a challenger of the rows since then, as soon as they are enough."""
-        self[WHY], self[SINCE], self[WAIT] = why, since, LEAST_ROWS
-        self[DUE] = since + LEAST_ROWS
 
     @property
     def has_risen(self):
