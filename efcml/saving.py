@@ -27,7 +27,7 @@ from efcml.support.guard import lock_of
 from efcml.support.states import fitting, nest, pick, shorten, take
 from efcml.tables.encoder import TableEncoder
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 HEADER, HASH = "header", "sha256"
 OLDER = (
     "an earlier efcml wrote it, in a format that this one does not read: train the model again, or"

@@ -2,26 +2,17 @@
 
 import numpy as np
 import pytest
-from helpers.streams import COMPILED, make_params, random_rows, with_gaps
+from helpers.streams import make_params, random_rows, with_gaps
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml.kernels.watch import IN_DOUBT, MUTED, N_HELD, UNFIT
-from efcml.model.cases import CaseStage
-from efcml.model.learner import Learner
+from efcml.model.learner import HELD, Learner
 from efcml.model.params import Params
-from efcml.model.rescaling import (
-    KEPT,
-    MOST_HELD,
-    MOVED,
-    ScaleWatch,
-    go_one_way,
-    is_far,
-)
-from efcml.model.rulebase import RuleBase
+from efcml.model.rescaling import is_far, only_grow
 from efcml.model.scaler import Scaler, find_wild, is_resting
 from efcml.model.trace import Trace
+from efcml.model.watch import DOUBT, MUTED, PASSED, ROWS, STEP, UNFIT, WINDOW, Watch
 
 pytestmark = [
     pytest.mark.uncompiled,
@@ -93,7 +84,7 @@ def test_a_scale_ignores_what_is_missing(rng):
     wild = gapped == 1e12
     assert_array_equal(np.isnan(scaled), np.isnan(gapped) | wild)
     X = np.array([[1.0, np.nan, 2.0], [np.nan, np.nan, 3.0], [1.0, np.nan, np.nan]])
-    watch = ScaleWatch.from_rows(X, X, 2).arrays
+    watch = Watch.from_rows(X, X).arrays
     assert watch.asleep.tolist() == [True, True, False]
     assert watch.lively.tolist() == [False, False, True]
 
@@ -101,39 +92,40 @@ def test_a_scale_ignores_what_is_missing(rng):
 # The watch
 
 
-def watch_slowly(X, clip, asleep, lively):
-    """The row at which doubt begins, by the formulas, or None."""
+def off_slowly(X, clip, asleep, lively):
+    """Which features do not fit their scale after these rows, by the formulas."""
     p = X.shape[1]
     level, square, step, unfit, last = np.zeros(p), np.ones(p), np.full(p, 2.0), *np.zeros((2, p))
     for t, x in enumerate(X):
-        for j in np.flatnonzero(~np.isnan(x)):
-            level[j] += (x[j] - level[j]) / 100.0
-            square[j] += (x[j] ** 2 - square[j]) / 100.0
-            step[j] += ((x[j] - last[j]) ** 2 - step[j]) / 100.0
-            misfit = 1.0 if abs(x[j]) >= (1e-14 if asleep[j] else clip) else -0.25
-            if misfit < 0.0 and lively[j] and abs(x[j] - last[j]) < 0.05:
-                misfit = 0.5
-            unfit[j], last[j] = max(0.0, unfit[j] + misfit), x[j]
-        variance = square - level**2
-        c = np.maximum(0.0, 1.0 - step / (2.0 * np.where(variance > 0.0, variance, np.inf)))
-        c = np.where(variance > 0.0, c, 0.0)
-        c = 0.99 * np.where(c > 0.5, np.maximum(c, 1.0 - 0.5 * step), c)
-        wanders = np.minimum(0.95, 0.01 / 1.99 * (1.0 + c) / (1.0 - c))
-        off = np.abs(level) > np.maximum(1.5, 6.0 * np.sqrt(wanders))
-        off |= (variance > 9.0) | (variance < 0.125**2 * (1.0 - wanders))
-        if (np.where(asleep, False, off) | (unfit >= UNFIT)).any():
-            return t
-    return None
+        for j in range(p):
+            level[j] += ((0.0 if np.isnan(x[j]) else x[j]) - level[j]) / 100.0
+            square[j] += ((1.0 if np.isnan(x[j]) else x[j] ** 2) - square[j]) / 100.0
+            moved = 2.0 if t and np.isnan(x[j] - last[j]) else (x[j] - last[j]) ** 2 * (t > 0)
+            step[j] += ((2.0 if np.isnan(x[j]) else moved) - step[j]) / 100.0
+            if not np.isnan(x[j]):
+                misfit = 1.0 if abs(x[j]) >= (1e-14 if asleep[j] else clip) else -0.25
+                if misfit < 0.0 and lively[j] and moved < 0.05**2:
+                    misfit = 0.5
+                unfit[j] = max(0.0, unfit[j] + misfit)
+            last[j] = x[j]
+    variance = np.maximum(square - level**2, 0.0)
+    c = np.maximum(0.0, 1.0 - step / (2.0 * np.where(variance > 0.0, variance, np.inf)))
+    c = np.where(variance > 0.0, c, 0.0)
+    c = (1.0 - 2.0 / 200.0) * np.where(c > 0.5, np.maximum(c, 1.0 - 0.5 * step), c)
+    wanders = np.minimum(0.95, 0.01 / 1.99 * (1.0 + c) / (1.0 - c))
+    off = np.abs(level) > np.maximum(1.5, 6.0 * np.sqrt(wanders))
+    off |= (variance > 9.0) | (variance < 0.125**2 * (1.0 - wanders))
+    return np.where(asleep, False, off) | (unfit >= UNFIT)
 
 
 @pytest.mark.parametrize(
     "what", ["stays", "moves", "widens", "rests", "wakes", "far", "missing", "slow"]
 )
-def test_when_doubt_begins(rng, what):
+def test_what_does_not_fit_its_scale(rng, what):
     X = rng.normal(size=(400, 2))
     if what == "wakes":
         X[:, 1] = 0.0
-    watch = ScaleWatch.from_rows(X[:50], X[:50], 1)
+    watch = Watch.from_rows(X[:50], X[:50])
     change = {"moves": lambda x: x + 3.0, "widens": lambda x: 5.0 * x, "rests": lambda x: 0.0 * x,
               "wakes": lambda x: x + 1e-3, "far": lambda x: x + 100.0}.get(what)  # fmt: skip
     if change:
@@ -143,15 +135,20 @@ def test_when_doubt_begins(rng, what):
     if what == "slow":
         for t in range(1, 400):
             X[t] = 0.99 * X[t - 1] + 0.141 * X[t]
-    X, Y = np.clip(X, -6.0, 6.0), np.zeros((400, 1))
-    done, event = watch.watch(X, X, Y, np.ones(400), 6.0)
-    found = watch_slowly(X, 6.0, watch.arrays.asleep, watch.arrays.lively)
-    assert event == (what not in ("stays", "missing", "slow"))
-    assert (done - 1 if event else None) == found
+    X = np.clip(X, -6.0, 6.0)
+    given, found = (watch.arrays.asleep, watch.arrays.lively), []
+    for rows in (X[max(0, end - WINDOW) : end] for end in range(20, 401, 20)):
+        off = watch.off(rows, rows, 6.0)
+        assert_array_equal(off, off_slowly(rows, 6.0, *given))
+        found.append(off.any())
+    assert any(found) == (what not in ("stays", "missing", "slow"))
+    assert not any(found[:10])  # the first 200 rows
+    watch[ROWS], watch.arrays.muted[:] = 5, 6
+    assert not watch.off(X[-WINDOW:], X[-WINDOW:], 6.0).any()
 
 
 STREAM = {"prior": 1.0, "split_share": 0.3, "cases": 20}
-EVENTS = {
+CHANGES = {
     "stays": lambda X: X,
     "a sensor moves": lambda X: X + [0.0, 40.0, 0.0],
     "units change": lambda X: X * [1.0, 1.0, 1000.0],
@@ -161,71 +158,78 @@ EVENTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", EVENTS)
-def test_accuracy_comes_back(what):
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_was_learned_holds_in_other_units(what):
+    """Of all rows since the change the state is as if they had been measured as before."""
     rng = np.random.default_rng(11)
     X, Y = random_rows(rng, 900, 3, 3)
-    X[400:] = EVENTS[what](X[400:])
+    X[400:] = CHANGES[what](X[400:])
     learner = Learner(Params(**STREAM), 3, 3).fit(X[:300], Y[:300])
     trace = Trace.for_rows(600, 3)
     learner.learn(X[300:], Y[300:], trace)
     right = ((trace.scores >= 0.5) == (Y[300:] == 1.0)).mean(axis=1)
     assert right[250:].mean() > right[:100].mean() - 0.05
     moved = what not in ("stays", "one wild row")
-    assert learner.watch.changes == (0, int(moved))
-    rows = learner.latest[0][60:]  # before, they were clipped in the old scale
-    assert_allclose(rows, learner.scaler.transform(X[460:]), atol=1e-6)
+    events = [(row, kind) for row, kind, _ in trace.events if kind == "new scale"]
+    assert events == ([(100 + STEP + HELD - 1, "new scale")] if moved else [])
+    assert not any(kind == "began anew" for _, kind, _ in trace.events)
     frozen = Learner(Params(scaling="frozen", **STREAM), 3, 3).fit(X[:300], Y[:300])
-    assert frozen.learn(X[300:], Y[300:]).watch is None
+    before = frozen.scaler
+    frozen.learn(X[300:], Y[300:])
+    assert frozen.scaler is before
 
 
-def test_rows_from_elsewhere_move_the_state(rng):
+def test_rows_from_elsewhere_change_nothing(rng):
     """The labels say that the planes of before hold there too: nothing that measures has moved."""
     X = rng.normal(size=(500, 3))
     X[300:, 0] += 5.0
     Y = np.column_stack([X[:, 0] + X[:, 1] > 2.0, X[:, 1] > 0.0]).astype(float)
-    learner = Learner(Params(clip=20.0, **STREAM), 3, 2).fit(X[:200], Y[:200])
-    learner.learn(X[200:], Y[200:])
-    assert learner.watch.changes == (1, 0)
+    learners = [
+        Learner(Params(clip=20.0, scaling=scaling, **STREAM), 3, 2).fit(X[:200], Y[:200])
+        for scaling in ("follow", "frozen")
+    ]
+    scores = [one.learn(X[200:], Y[200:]).score(X[:50]) for one in learners]
+    assert learners[0].watch.arrays.muted.max() > 0  # there was a doubt
+    assert_array_equal(*scores)
 
 
-def test_rows_that_come_from_elsewhere_leave_the_last_ones_in_new_units(rng):
-    X = rng.normal(size=(500, 3))
-    X[300:, 0] = 2.0 * X[300:, 0] + 8.0
-    Y = np.column_stack([X[:, 0] + X[:, 1] > 2.0, X[:, 1] > 0.0]).astype(float)
-    learner = Learner(Params(clip=20.0, **STREAM), 3, 2).fit(X[:200], Y[:200])
-    for t in range(200, 500):
-        learner.learn(X[t : t + 1], Y[t : t + 1])
-        if learner.watch.changes == (1, 0):
-            break
-    assert_allclose(learner.latest[0], learner.scaler.transform(X[: t + 1]), atol=1e-9)
-
-
-def test_rows_are_held_and_answered(rng):
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_doubt_in_any_split_copy_and_file(rng, gaps):
+    """Rows are learned in a doubt; it goes back to before it, with rows that went by in between."""
     X, Y = random_rows(rng, 400, 3, 2)
     X[200:] += 50.0
-    learner = Learner(make_params(scaling="follow", time=True), 3, 2).fit(X[:150], Y[:150])
+    X = with_gaps(rng, X) if gaps else X
+    Y[230:234] = np.nan
+    first = Learner(make_params(scaling="follow", time=True), 3, 2).fit(X[:150], Y[:150])
+    whole, parts = first.copy().learn(X[150:], Y[150:]), first.copy()
     for t in range(150, 400):
-        learner.learn(X[t : t + 1], Y[t : t + 1])
-        if learner.watch.in_doubt:
-            break
-    assert 200 <= t < 230
-    before, held = learner.rows_seen, learner.watch.held
-    assert len(held[0]) == 0
-    Y[t + 1 : t + 4] = np.nan
-    learner.learn(X[t + 1 : t + 30], Y[t + 1 : t + 30])
-    assert learner.rows_seen == before and learner.waiting == 29
+        parts.learn(X[t : t + 1], Y[t : t + 1])
+        if t == 235:
+            assert parts.watch[DOUBT] and parts.watch[PASSED] == 4
+            assert parts.rows_seen == 232 and parts.other.rows_seen == 150 + 60
+            parts = Learner.from_state(*parts.state()).copy()
+    assert whole.scaler.mean.max() > 10.0
+    for array, other in zip(whole.state()[1].values(), parts.state()[1].values(), strict=True):
+        assert_array_equal(array, other)
+    plain = X.copy()
+    plain[200:] -= 50.0
+    twin = first.copy().learn(plain[150:], Y[150:])  # nothing had changed
+    assert np.abs(twin.score(plain[-50:]) - whole.score(X[-50:])).mean() < 0.1
+    rows, labels, _ = whole.latest  # those of before are in the units of now
+    assert len(labels) == len(rows) == 396 and np.nanmax(np.abs(rows[:200])) < 6.0
+
+
+def test_labels_that_come_late_and_rows_that_go_by_in_a_doubt(rng):
+    X, Y = random_rows(rng, 300, 3, 2)
+    X[200:] += 50.0
+    learner = Learner(make_params(scaling="follow", time=True), 3, 2).fit(X[:150], Y[:150])
+    learner.learn(X[150:225], Y[150:225])
     learner.pass_rows(2)
-    assert learner.waiting == 31
     learner.add_labels(1)
-    held = learner.watch.held
-    assert_array_equal(held[0], X[t + 4 : t + 30])
-    assert held[1].shape == (26, 3)
-    rest = slice(t + 30, t + 30 + MOST_HELD - 26)
-    learner.learn(X[rest], np.insert(Y[rest], 2, 0.0, axis=1))
-    assert not learner.watch.in_doubt and learner.waiting == 0
-    assert learner.rows_seen == before + MOST_HELD
-    assert sum(learner.watch.changes) == 1
+    assert learner.watch[DOUBT] and learner.watch[PASSED] == 2
+    learner.learn(X[225:], np.insert(Y[225:], 2, 0.0, axis=1))
+    assert not learner.watch[DOUBT] and learner.scaler.mean.max() > 10.0
+    assert learner.score(X[-3:]).shape == (3, 3)
 
 
 @pytest.mark.slow
@@ -242,35 +246,34 @@ def test_a_constant_feature_that_wakes_up_is_learned(rng):
     assert ((trace.scores >= 0.5) == (Y[300:] == 1.0))[400:].mean() > 0.8
 
 
+def test_what_only_grows(rng):
+    hours = np.arange(300) % 24
+    days = np.arange(300) // 24
+    flag = (days % 7 == 2) * 1.0
+    rows = np.column_stack([np.arange(300) + rng.random(300), hours, days, flag, rng.random(300)])
+    rows[5:9, 0] = np.nan
+    assert only_grow(rows).tolist() == [True, False, True, False, False]
+    assert not only_grow(rows[:4]).any()  # too few steps
+    assert only_grow(-1e300 * rows[:, :1]).all()
+
+
 @pytest.mark.slow
-def test_a_feature_that_only_grows_is_ignored(rng):
-    n = 1200 if COMPILED else 500
-    X, Y = random_rows(rng, n, 3, 2)
-    X[:, 2] = np.arange(n) + rng.random(n)
-    assert go_one_way(X).tolist() == [False, False, True]
+@pytest.mark.parametrize("known", [True, False])
+def test_a_feature_that_only_grows_is_ignored_outside_of_its_range(rng, known):
+    X, Y = random_rows(rng, 500, 3, 2)
+    X[:, 2] = np.arange(500)
+    if not known:
+        X[:150, 2] = rng.permutation(150)
     learner = Learner(Params(**STREAM), 3, 2).fit(X[:150], Y[:150])
+    assert learner.scaler.ignored[2] == known
     learner.learn(X[150:], Y[150:])
-    assert learner.watch.changes == (0, 1)  # once
     assert learner.scaler.ignored.tolist() == [False, False, True]
-    assert not learner.rules.W[:, :, :, 2].any()
-    one = X[-1:] + [0.0, 0.0, 1e6]
-    assert_array_equal(learner.score(one), learner.score(X[-1:]))
+    far, back = (X[-1:].copy() for _ in range(2))
+    far[0, 2], back[0, 2] = 1e6, 20.0
+    assert_array_equal(learner.score(far), learner.score(X[-1:]))
+    assert learner.scaled(far)[0, 2] == 0.0 != learner.scaled(back)[0, 2]
     twin = Learner.from_state(*learner.state())
-    assert_array_equal(twin.score(one), learner.score(one))
-
-
-def test_a_doubt_that_ends_mutes_what_was_off_for_nothing():
-    watch = ScaleWatch(2, 1)
-    watch.arrays.unfit[:] = UNFIT + 1.0
-    row, y = np.zeros((1, 2)), np.ones((1, 1))
-    assert watch.watch(row, row, y, np.ones(1), 6.0) == (1, True) and watch.in_doubt
-    watch.settle(np.array([True, False]), MOVED)
-    assert watch.arrays.muted.tolist() == [0, MUTED]
-    assert watch.changes == (1, 0)
-    watch.settle(np.array([True, True]), KEPT)
-    assert watch.changes == (1, 1)
-    watch.settle(np.array([False, False]), None)
-    assert watch.changes == (1, 1)
+    assert_array_equal(twin.score(far), learner.score(far))
 
 
 @pytest.mark.parametrize("a, b", [(30.0, 0.0), (0.01, 3.0), (1.0, 1e5)])
@@ -279,52 +282,13 @@ def test_how_far_a_change_may_go(a, b):
     assert not is_far(np.array([1.0, 0.2]), np.array([3.0, -40.0]))
 
 
-def test_a_doubt_that_cannot_end_holds_no_more_rows(rng):
-    """A criterion that fails where rules begin anew: every row is refused until it works again."""
-    works = [True]
-    params = make_params(scaling="follow", merging=lambda pair: 0.0 if works[0] else np.nan)
-    X, Y = random_rows(rng, 300, 3, 2)
-    X[200:] += 50.0
-    learner = Learner(params, 3, 2).fit(X[:150], Y[:150]).learn(X[150:200], Y[150:200])
-    works[0] = False
-    refused = 0
-    for t in range(200, 300):
-        try:
-            learner.learn(X[t : t + 1], Y[t : t + 1])
-        except ValueError:
-            refused += 1
-        assert learner.watch.arrays.count[N_HELD] < MOST_HELD
-    assert refused > 0
-    watch = ScaleWatch(3, 2)
-    watch.arrays.count[[IN_DOUBT, N_HELD]] = 1, MOST_HELD  # as no learner leaves it
-    assert watch.watch(X[:1], X[:1], Y[:1], np.ones(1), 6.0) == (1, True)
-    assert watch.arrays.count[N_HELD] == MOST_HELD
-
-
-def test_what_begins_anew_is_stopped_where_the_old_rules_were_not(rng):
-    X, Y = random_rows(rng, 300, 3, 2)
-    learner = Learner(make_params(), 3, 2).fit(X[:200], Y[:200])
-    old, new = learner.rules, learner.rules.copy()
-    new.diverged = 0, 10
-    old.arrays.clock[0] += 100
-    uid = old.next_uid
-    new.follow_on(old)
-    assert new.diverged == (uid, 110)
-
-
-def test_what_begins_anew_goes_on_counting(rng):
-    """Of rules only the counts go on, of cases the trust in them."""
-    X, Y = random_rows(rng, 400, 3, 2)
-    learner = Learner(Params(**STREAM, relevance="off"), 3, 2).fit(X[:300], Y[:300])
-    learner.learn(X[300:], Y[300:])
-    old, cases, rows = learner.rules, learner.stage(CaseStage), learner.latest[0]
-    uids, share, seen = old.uid.tolist(), cases.share, learner.rows_seen
-    rows = 0.5 * rows + 1.0, *learner.latest[1:]
-    events = learner.begin_anew(*rows)
-    assert learner.rows_seen == seen and learner.stage(CaseStage).share == share
-    assert events[: len(uids)] == [("drop", uid) for uid in uids]
-    assert [uid for _, uid in events[len(uids) :]] == learner.rules.uid.tolist()
-    assert min(learner.rules.uid) > max(uids)
-    fresh = RuleBase(learner.params, 3, 2)
-    fresh.begin(rows[0], None, *rows[1:])
-    assert_array_equal(learner.rules.W, fresh.W)
+def test_a_doubt_for_nothing_is_not_raised_again_soon(rng):
+    X, Y = random_rows(rng, 900, 2, 2)
+    X[200:, 0] += 4.0
+    Y[200:, 1] = 1.0 - Y[200:, 1]
+    learner = Learner(Params(**STREAM), 2, 2).fit(X[:200], Y[:200])
+    doubts = 0
+    for t in range(200, 900, STEP):
+        learner.learn(X[t : t + STEP], Y[t : t + STEP])
+        doubts += learner.watch[DOUBT] and learner.watch.arrays.muted.max() == t - 180 + MUTED
+    assert doubts <= 1

@@ -101,10 +101,10 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         new = sorted(features.keys() - self._columns.keys(), key=repr)
         absent = sorted(labels.keys() - self._labels.keys(), key=repr)
         before = dict(self.__dict__)
-        if absent or (new and not learner.fitted):
+        if absent or (new and learner.warming_up):
             before["learner"] = learner.copy()  # which then changes in more than one call
         try:
-            if new and learner.fitted:
+            if new and not learner.warming_up:
                 self._leave_out(new)
             elif new:
                 self._columns = self._columns | numbered(new, len(self._columns))

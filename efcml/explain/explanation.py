@@ -260,7 +260,10 @@ def explain_row(
     scores = np.stack([own, by_rule[0] / psi[0]])
     given = np.full(scores.shape, np.nan) if known is None else np.repeat(known, 2, axis=0)
     answer, layer = learner.answer_scores(scores, given), learner.labels
-    afterwards = find_addends(learner, blended + cases[0].sum(axis=0), own)
+    chain = learner.score_scaled(scaled)[0] if learner.shared else own
+    afterwards = find_addends(learner, blended + cases[0].sum(axis=0), chain)
+    if learner.shared:
+        afterwards["similar first rows"], layer = own - chain, None
     if known is not None:
         afterwards[KNOWN] = answer.scores[0] - own
     return Explanation(
@@ -319,7 +322,7 @@ def find_addends(learner: Learner, scores: Floats, final: Floats) -> dict[str, F
     from efcml.model.temporal import TemporalStage
 
     temporal = learner.stage(TemporalStage)
-    addends = {} if temporal is None else temporal.addends(scores, learner.waiting)
+    addends = {} if temporal is None else temporal.addends(scores)
     if learner.params.stages:
         addends["further stages"] = final - scores - sum(addends.values())
     return {name: added for name, added in addends.items() if added.any()}

@@ -36,11 +36,11 @@ class Reading:
     """A learner over its strongest features and the rest; what is not here is the learner's own."""
 
     def __init__(self, learner: Learner, x: Any = None) -> None:
-        from efcml.model.projection import last  # not above: it loads numba
+        from efcml.model.projection import RECENT, last  # not above: it loads numba
 
         projection: Any = learner.projection
         self.learner = learner
-        rows, labels, _ = last(learner.recent, len(learner.latest[0]))
+        rows, labels, _ = last(learner.last, RECENT)
         means, rows = np.zeros(learner.n_features), csr_array(rows, copy=True)
         means[projection.columns] = projection.usual
         rows.data = np.where(np.isnan(rows.data), means[rows.indices], rows.data)

@@ -4,7 +4,6 @@ import numpy as np
 
 from efcml._jit import driver
 
-
 FARTHEST = 2.0  # deviations up to which rows reach, if a feature grows evenly
 
 
@@ -12,7 +11,7 @@ FARTHEST = 2.0  # deviations up to which rows reach, if a feature grows evenly
 def scale_rows(X, mean, scale, spread, ignored, clip, wildest, Z):
     """Write scaled rows, within ``clip``; NaN where a value is missing, or taken for a mistake.
 
-    Of ``ignored`` features, which only grow, what lies outside of the rows that gave the scale counts as 0.
+    Features that are ``ignored``, because they only grow, count as 0 outside of their first range.
     """
     for t in range(X.shape[0]):
         for j in range(X.shape[1]):

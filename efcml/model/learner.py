@@ -20,10 +20,18 @@ from scipy.sparse import csr_array
 from efcml import seams
 from efcml._jit import compile_apart
 from efcml.kernels.rows import MOST_WEIGHT
+from efcml.kernels.temporal import DELAY
 from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.labels import Answer, LabelLayer, plain_answer
-from efcml.model.learner_checks import FACTS, GAPS, check_arrays, check_beside, check_facts, plain_parameters
+from efcml.model.learner_checks import (
+    FACTS,
+    GAPS,
+    check_arrays,
+    check_beside,
+    check_facts,
+    plain_parameters,
+)
 from efcml.model.params import DivergenceWarning, Params, has_own_functions
 from efcml.model.projection import Projection
 from efcml.model.relevance import FeatureChoice
@@ -34,8 +42,25 @@ from efcml.model.temporal import TemporalStage
 from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
 from efcml.model.watch import (
-    BEGUN, CALM_UNTIL, DIRECTIONS, DOUBT, DUE, LAWFUL, MUTED, OTHERS, PASSED, PAUSE, REASONS,
-    RISEN, RISING, ROWS, STEP, WAIT, WHY, WINDOW, Watch,
+    BEGUN,
+    CALM_UNTIL,
+    DIRECTIONS,
+    DOUBT,
+    DUE,
+    LAWFUL,
+    MUTED,
+    OTHERS,
+    PASSED,
+    PAUSE,
+    REASONS,
+    RISEN,
+    RISING,
+    ROWS,
+    STEP,
+    WAIT,
+    WHY,
+    WINDOW,
+    Watch,
 )  # fmt: skip
 from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
@@ -153,6 +178,11 @@ class Learner(Guarded):
         return ones / np.maximum(known, 1.0)
 
     @property
+    def warming_up(self) -> bool:
+        """Whether first rows are held: until they are complete there may be more features."""
+        return self.early or not self.fitted
+
+    @property
     def shared(self) -> bool:
         """Whether rules and similar rows answer, half and half, as long as the warm-up lasts."""
         return self.early and not self.directions
@@ -174,7 +204,7 @@ class Learner(Guarded):
     def take_features(self, n_features: int) -> None:
         """Change the number of features, as long as the warm-up lasts: its rows are held again."""
         changed_otherwise(self)
-        self.n_features, self.stages = n_features, []
+        self.n_features, self.stages, self.last = n_features, [], []
         self.early, self.scaler, self.projection = False, None, None
         self._choose_among()
 
@@ -218,6 +248,7 @@ class Learner(Guarded):
         other = self._fitted(X[labelled], np.array(Y[labelled]), weights)
         vars(self).update(vars(other) | {"unit": unit})
         changed_otherwise(self)
+        self.warn_of_divergence()
         return self
 
     @one_blas_thread()
@@ -225,7 +256,10 @@ class Learner(Guarded):
         """Return another learner that is fitted to some rows with known labels."""
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
         other._fit(X, Y, weights)
-        other.come_late(self.late[0], gone_by=self.late[1])
+        time = self.stage(TemporalStage)
+        usual = 0 if time is None else int(time.arrays.clock[DELAY])
+        for delay, gone_by in ((usual, False), self.late):
+            other.come_late(delay, gone_by=gone_by)
         return other
 
     def _fit(self, X: Any, Y: Floats, weights: Floats) -> None:
@@ -256,7 +290,6 @@ class Learner(Guarded):
         if self.layered:
             self.labels = LabelLayer(self.n_labels, self.params.decision)
             self.labels.begin(whole, scores, Y, weights)
-        self.warn_of_divergence()
 
     def _project(self, X: Any, Y: Floats, weights: Floats) -> None:
         """Find the directions onto which all rows are projected from now on."""
@@ -363,9 +396,7 @@ class Learner(Guarded):
             trace.take_events(here, first)
             first, known = last, known[left:]
 
-    def _learn_part(
-        self, X: Any, Y: Floats, trace: Trace, weights: Floats, known: Ints
-    ) -> None:
+    def _learn_part(self, X: Any, Y: Floats, trace: Trace, weights: Floats, known: Ints) -> None:
         """Let the model, and a challenger, answer and learn rows; remember them."""
         scores, theirs = self._go_through(X, Y, trace, weights), None
         if self.watch[DOUBT]:
@@ -443,15 +474,18 @@ class Learner(Guarded):
 
     def _end_doubt(self) -> list[tuple[str, Any]]:
         """Decide about the scale; if it changes, learn the rows since the doubt in the new one."""
-        watch, before, n = self.watch, self.other, self.watch[ROWS] - self.watch[BEGUN]
+        watch, n = self.watch, self.watch[ROWS] - self.watch[BEGUN]
+        before: Any = self.other
         self.other, watch[DOUBT] = None, 0
         watch[CALM_UNTIL] = watch[ROWS] + PAUSE
         X, Y, weights = wide.last(self.last, self.window)
         rows = self.inside(X)
-        decision = decide_scale(before, rows[-n:], Y[-n:], rows)
+        decision = decide_scale(before, rows[-n:], Y[-n:], rows[-watch[ROWS] :])
         changed = decision.measured | decision.woken | decision.growing
         if not changed.any():
             return []
+        if decision.woken.any():
+            self._begin_law(n, OTHERS)
         watch.arrays.asleep[changed] = False
         watch.arrays.muted[decision.measured] = 0
         uids, newest = {*self.rules.uid.tolist()}, self.rules.next_uid
@@ -480,9 +514,8 @@ class Learner(Guarded):
     def _rows_of_challenger(self) -> int:
         """Return to how many of the last rows a challenger is to be fitted now; mostly 0."""
         watch = self.watch
-        if watch[WHY] != RISEN and watch.has_risen:  # what follows is another law
-            watch[WHY], watch[LAWFUL], watch[WAIT] = RISEN, RISING * STEP, LEAST_ROWS
-            watch[DUE] = watch[ROWS] + LEAST_ROWS - RISING * STEP
+        if self.params.follows and watch[WHY] != RISEN and watch.has_risen:
+            self._begin_law(RISING * STEP, RISEN)
         if watch[ROWS] < watch[DUE]:
             return 0
         watch[WAIT] *= MORE
@@ -494,6 +527,12 @@ class Learner(Guarded):
         if watch[WHY] == OTHERS and not differs(*self._scaled_last(rows), self.rows_seen):
             return 0
         return rows
+
+    def _begin_law(self, rows: int, why: int) -> None:
+        """Take the last so many rows for the first of another law; a challenger learns it soon."""
+        watch = self.watch
+        watch[WHY], watch[LAWFUL], watch[WAIT] = why, rows, LEAST_ROWS
+        watch[DUE] = watch[ROWS] + LEAST_ROWS - rows
 
     def _begin_anew(self, other: Any, reason: str) -> list[tuple[str, Any]]:
         """Go on as another learner, which was fitted to the last rows."""
@@ -561,7 +600,7 @@ class Learner(Guarded):
                 x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 self.held = [*self.held, row]
-                if len(self.held) in (EARLY, self.params.warmup_rows):
+                if len(self.held) >= min(EARLY, self.params.warmup_rows):
                     self._fit_to_held()
             if trace is not None:
                 trace.rules[t] = self.n_rules
@@ -719,8 +758,8 @@ class Learner(Guarded):
             part.restore(given if name.startswith("stage") else fitting(given, part.state()))
         check_arrays(learner, arrays)
         if other is not None:
+            check_beside(learner, other)
             learner.other = cls.from_state(other, beside)
-            check_beside(learner)
         return learner
 
 

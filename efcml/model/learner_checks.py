@@ -76,9 +76,11 @@ def check_arrays(learner: Any, arrays: Arrays) -> None:
             check_all(size <= most, "there are more cases than there is room for")
 
 
-def check_beside(learner: Any) -> None:
-    """Refuse another learner beside one that cannot stand there."""
-    other, sizes = learner.other, ("n_features", "n_labels", "layered", "params")
-    good = learner.fitted and other.fitted and other.other is None
-    same = all(repr(getattr(other, name)) == repr(getattr(learner, name)) for name in sizes)
-    check_all(good and same, "the learner beside it is of another kind")
+def check_beside(learner: Any, facts: Any) -> None:
+    """Refuse facts of another learner that cannot stand beside this one."""
+    own = {name: facts.get(name) for name in FACTS} if isinstance(facts, dict) else {}
+    alike = ("n_features", "n_labels", "layered")
+    good = own and facts.get("other") is None and learner.fitted and not learner.early
+    same = good and all(own[name] == getattr(learner, name) for name in alike)
+    same = same and facts.get("params") == plain_parameters(vars(learner.params))
+    check_all(bool(same), "the learner beside it is of another kind")

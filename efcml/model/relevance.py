@@ -113,7 +113,9 @@ class FeatureChoice(Stage):
         """Tell whether other features seem to tell something by the last rows."""
         if not self.looks or len(rows) < LEAST_ROWS:
             return False
-        telling, likely = self._look(rows[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:], rows_seen)
+        telling, likely = self._look(
+            rows[-MOST_ROWS:], Y[-MOST_ROWS:], weights[-MOST_ROWS:], rows_seen
+        )
         axes = self.arrays.axes
         return bool(telling.any() and ((telling & ~axes) | (axes & ~(likely | telling))).any())
 

@@ -60,8 +60,9 @@ def decide_scale(learner, rows, Y, past):
     The learner is as it was when the doubt began.
     """
     old, asleep = learner.scaler, learner.watch.arrays.asleep
-    new, due = propose(old, rows, Y, asleep)
-    growing = due & ~asleep & only_grow(past)
+    grows = only_grow(past)
+    new, due = propose(old, rows, Y, asleep, grows)
+    growing = due & ~asleep & grows
     woken = due & asleep
     moves = due & ~growing
     new = Scaler(
@@ -78,11 +79,12 @@ def decide_scale(learner, rows, Y, past):
     return Decision(keep, np.zeros_like(due), woken, growing)
 
 
-def propose(scaler, rows, Y, asleep):
+def propose(scaler, rows, Y, asleep, grows):
     """Return the scale by some rows, and for which features it is another one.
 
     A feature that does not vary in these rows keeps its scale, whatever it was. Of one whose rows
-    follow each other slowly they show a part: its deviation is larger than theirs.
+    follow each other slowly they show a part: its deviation is larger than theirs, and the mean
+    may wander, unless it only grows.
     """
     new, seen = Scaler.from_rows(rows, scaler.clip, Y), scaler.transform(rows)
     with np.errstate(over="ignore"):  # infinite is off, too
@@ -90,7 +92,8 @@ def propose(scaler, rows, Y, asleep):
         wanders = np.array([wandering_of(x) for x in (rows / scaler.scale).T])
         deviation = new.scale / np.sqrt(1.0 - wanders)
         ratio = deviation / scaler.scale
-    far = shift > SURE * np.maximum(FARTHEST, WANDERS * np.sqrt(wanders))
+    wide = np.where(grows, 0.0, WANDERS * np.sqrt(wanders))
+    far = shift > SURE * np.maximum(FARTHEST, wide)
     off = far | (ratio > SURE * WIDEST) | (ratio < NARROWEST / SURE)
     there = np.maximum((~np.isnan(seen)).sum(axis=0), 1)
     wakes = (np.abs(seen) >= STIRRING).sum(axis=0) / there > AWAKE
