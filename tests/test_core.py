@@ -71,7 +71,6 @@ def test_any_split_into_calls_gives_the_same_bits(rng, step, gaps):
     for name in ("scores", "rules", "decisions", "probabilities"):
         found = np.concatenate([getattr(part, name) for part in traces])
         assert found.tobytes() == getattr(trace, name).tobytes(), name
-    assert sum(one.watch.changes) == 1
     assert_balanced(one)
 
 

@@ -12,6 +12,7 @@ from efcml import EFCMLClassifier
 from efcml.kernels.linalg import whole
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.stages import Stage
+from efcml.model.watch import DOUBT
 
 NAMES = ("calm", "quiet", "loud", "rare")
 NO = np.nan
@@ -95,7 +96,15 @@ def test_parts_sum_to_the_score_along_a_stream():
         check_sums(clf, 30.0 * X[t])
         rules = max(rules, clf.n_rules_)
     assert rules > 3 and added == {"label frequencies", "the last errors", "the last labels"}
-    assert clf.learner_.waiting > 0  # rows are held until the scale is decided
+    assert clf.learner_.watch[DOUBT]  # about the scale
+
+
+def test_similar_first_rows_answer_half_as_long_as_the_warm_up_lasts():
+    X, Y = stream(80)
+    clf = EFCMLClassifier(**QUICK | {"warmup_rows": 100}).partial_fit(X, Y)
+    why = check_sums(clf, X[3])
+    assert "similar first rows" in why.afterwards
+    assert_array_equal(why.decision, clf.predict(X[3:4])[0])
 
 
 def test_the_table_and_the_strongest_features_are_those_of_the_parts(several):

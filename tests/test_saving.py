@@ -346,7 +346,7 @@ BAD_FILES = {
     "another npz": (lambda good: numpy_file(W=np.zeros(3)), "not written by efcml"),
     "compressed": (lambda good: numpy_file(np.savez_compressed, **parts_of(good)), "compressed"),
     "older": (older, "an earlier efcml wrote it, in a format that this one does not read: train"),
-    "newer": (saying(format_version=6), "a newer efcml wrote it (format 6): upgrade efcml"),
+    "newer": (saying(format_version=7), "a newer efcml wrote it (format 7): upgrade efcml"),
     "no JSON": (header_of(lambda text: text[1:]), "Extra data"),
     "NaN": (header_of(lambda text: text.replace(b'"alpha": 0.0', b'"alpha": NaN')), "alpha must"),
     "missing": (replaced(**{W: None}), "not those that its header asks for"),

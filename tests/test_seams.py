@@ -218,7 +218,6 @@ def test_a_stage_of_ones_own(rng, how):
 
 
 def test_stages_are_made_once(rng):
-    """Also where rules begin anew."""
     made = []
 
     def make(*sizes):
@@ -226,8 +225,7 @@ def test_stages_are_made_once(rng):
         return Bias(*sizes)
 
     X, Y = random_rows(rng, 60, 3, 2)
-    learner = Learner(make_params(stages=(make,)), 3, 2).fit(X, Y)
-    learner.begin_anew(*learner.latest)
+    Learner(make_params(stages=(make,)), 3, 2).fit(X, Y).learn(X, Y)
     assert made == [(3, 2)]
 
 

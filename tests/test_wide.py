@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from efcml import EFCMLClassifier, OneVsRestEFC, Study, datasets, load, prequential, save
 from efcml.model.projection import Projection, directions
 from efcml.model.trace import Trace
+from efcml.model.watch import DUE
 
 P, K, N = 400, 6, 260
 
@@ -66,28 +67,25 @@ def test_sparse_dense_any_split_copies_and_files_give_the_same_bits(texts, tmp_p
         assert_array_equal(answer, answers[0])
 
 
-def test_directions_are_renewed(texts):
-    """As many rows later, rules and cases are those of a model that learns these rows alone."""
+def test_directions_are_renewed_if_that_is_better(texts, monkeypatch):
+    """As many rows later a challenger has directions of all rows; what it was takes over."""
     X, Y, weights = csr_array(texts[0]), texts[1], np.linspace(0.5, 2.0, N)
     weights[::2] = 1.0  # the unit, by any of these rows
     weights[1::4] = 1.0
-    clf = EFCMLClassifier().fit(X[:120], Y[:120], weights[:120])
-    trace, learner = Trace.for_rows(120, K), clf.learner_
-    learner.learn(X[120:240], Y[120:240], trace, weights[120:240])
+    learner = EFCMLClassifier().fit(X[:120], Y[:120], weights[:120]).learner_
+    learner.learn(X[120:240], Y[120:240], weights=weights[120:240])
     alone = EFCMLClassifier().fit(X[:240], Y[:240], weights[:240]).learner_
-    assert learner.until == learner.rows_seen == 240
-    assert_array_equal(learner.projection.basis, alone.projection.basis)
-    assert 391 in learner.projection.columns  # which was always 0 in the first rows
-    for one, names in enumerate((("center", "joint", "W", "G"), ("rows", "weights", "covariance"))):
-        for name in names:
-            arrays = (getattr(each.stages[one].arrays, name) for each in (learner, alone))
-            assert_array_equal(*arrays)
-    uids = learner.rules.uid.tolist()
-    assert trace.events[-len(uids) :] == [(119, "birth", uid) for uid in uids]
-    assert trace.rules[-1] == learner.n_rules == alone.n_rules
-    for known in (Y[240:], np.full((20, K), np.nan)):  # rows without labels do not count
-        clf.partial_fit(X[240:], known, sample_weight=weights[240:])
-    assert learner.until == 240 - 20
+    other = learner.other
+    assert_array_equal(other.projection.basis, alone.projection.basis)
+    assert 391 in other.projection.columns  # which was always 0 in the first rows
+    assert_array_equal(other.rules.W, alone.rules.W)
+    assert_array_equal(other.stages[1].arrays.rows, alone.stages[1].arrays.rows)
+    assert learner.watch[DUE] == 120 + 3 * 120
+    monkeypatch.setattr("efcml.model.learner.SURE", -np.inf)
+    more, trace = slice(180, 240), Trace.for_rows(60, K)
+    learner.learn(X[more], Y[more], trace)
+    assert trace.events[-1] == (59, "began anew", "directions are due")
+    assert learner.projection is other.projection and learner.rules.uid.min() > 0
 
 
 @pytest.mark.uncompiled

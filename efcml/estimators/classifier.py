@@ -133,9 +133,9 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
     ) -> Self:
         """Learn rows of a stream in order; any split into calls gives the same state.
 
-        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and answer, by label
-        frequencies and by what similar rows had. They are fitted after 50 rows, and once more when
-        all are there. Parameters are read at the first call only.
+        Without ``fit`` before, the first ``warmup_rows`` labelled rows are held and answer, by
+        label frequencies and by what similar rows had. They are fitted after 50 rows, and once more
+        when all are there. Parameters are read at the first call only.
 
         Parameters
         ----------

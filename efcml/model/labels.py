@@ -109,7 +109,8 @@ class LabelLayer(Stage):
         E = (a.sums + h * np.diag(a.variance)) / np.outer(root, root)
         a.covariance[:] = self.share * E + (1.0 - self.share) * np.diag(np.diag(E))
         a.precision[:], a.form[:] = invert(E), invert(a.covariance)
-        a.clock[RENEWAL] = a.clock[LEARNED] + 1 + max(K, int(GROWTH * a.rows.max(initial=0.0)))
+        pause = max(K, int(min(GROWTH * a.rows.max(initial=0.0), 1e15)))
+        a.clock[RENEWAL] = a.clock[LEARNED] + 1 + pause
 
     def follow(self, rows, scores, Y, weights, kept):
         """Return what is said of rows, each before it is learned."""

@@ -72,7 +72,7 @@ from efcml.support.guard import (
     whole_or_not_at_all,
 )
 from efcml.support.masks import densify, known_rows, writeable
-from efcml.support.states import check_numbers, fitting, nest, pick
+from efcml.support.states import check_all, check_numbers, fitting, nest, pick
 
 # Weight of a row in all that its errors teach. Rules learn from it in full: if the same row came
 # so often, its later errors would be small.
@@ -106,7 +106,6 @@ class Learner(Guarded):
         self.last: list[Any] = []
         self.window = LAST_ROWS  # how many
         self.scaler: Any = None
-        self.watch: Any = None
         self.stages: list[Any] = []
         self.labels: LabelLayer | None = None
         # A challenger, or in a doubt about the scale the learner as it was before.
@@ -117,6 +116,7 @@ class Learner(Guarded):
         self.early = False  # whether it is fitted to fewer rows than the warm-up has
         self.warned = False
         self._choose_among()
+        self.watch = Watch(self.width)
 
     # -- parts ------------------------------------------------------------------------------
 
@@ -600,7 +600,7 @@ class Learner(Guarded):
                 x = wide.as_sparse(x).copy() if self.directions else self.inside(x)[0].copy()
                 row = x, Y[t].copy()
                 self.held = [*self.held, row]
-                if len(self.held) >= min(EARLY, self.params.warmup_rows):
+                if len(self.held) in (EARLY, self.params.warmup_rows):
                     self._fit_to_held()
             if trace is not None:
                 trace.rules[t] = self.n_rules
@@ -696,6 +696,7 @@ class Learner(Guarded):
             setattr(other, name, part.copy() if hasattr(part, "copy") else part)
         spare = [None] * len(self.stages) if into is None else into.stages
         other.stages = [*map(copy_of, self.stages, spare)]
+        other.last = [wide.last(self.last, self.window)] if self.last else []
         return other
 
     def _parts(self) -> dict[str, Any]:
@@ -729,6 +730,7 @@ class Learner(Guarded):
         facts, beside = dict(facts), pick(arrays, "other")
         other = facts.pop("other", None)
         arrays = {name: arrays[name] for name in arrays if not name.startswith("other/")}
+        check_all(bool(beside) == (other is not None), "its arrays are not those of its header")
         check_numbers(arrays, gaps=GAPS)
         params, p, K = check_facts(facts), facts["n_features"], facts["n_labels"]
         learner = cls(params, p, K)

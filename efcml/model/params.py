@@ -138,14 +138,14 @@ class Parameters:
     meaning."""
 
     scaling: str = choice(default="follow", allowed=("follow", "frozen"), paper="frozen")
-    """What happens when the stream leaves the scale of the initial rows. "follow" gives features that
-    are measured otherwise, in another unit for example, a new scale; what was learned stays.
+    """What happens when the stream leaves the scale of the initial rows. "follow" gives features
+    that are measured otherwise, in another unit for example, a new scale; what was learned stays.
     "frozen" changes nothing (the paper), and clips. Take it to compare, or to keep the units of the
     initial rows."""
 
     warmup_rows: int = whole(default=200, least=1)
-    """Rows that ``partial_fit`` holds, when ``fit`` was not called: it fits to the first 50 of them,
-    and once more to all. Raise it for a better scale and prior."""
+    """Rows that ``partial_fit`` holds, when ``fit`` was not called: it fits to the first 50 of
+    them, and once more to all. Raise it for a better scale and prior."""
 
     cases: int = whole(default=400, least=0, most=MOST_CASES, paper=0)
     """Rows that are remembered besides the rules. They learn what the rules get wrong near them and

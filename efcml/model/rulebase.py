@@ -506,7 +506,6 @@ class RuleBase(Stage):
         """Count on where other rules end; these have just begun from the last rows."""
         rules, gone = self.arrays, old.rows_seen - self.rows_seen
         rules.clock[:] += gone
-        rules.level[:], rules.echo[:] = old.arrays.level, old.arrays.echo
         facts = rules.facts[: self.n_rules]
         facts["born"] += gone
         facts["last_won"] += gone
