@@ -195,7 +195,7 @@ def test_days_and_months_are_told_apart(read):
 
 def test_features_of_one_name_are_refused(read):
     same = {"g": ["a", "b"] * 7, "g=a": NUMBERS[:14]}
-    assert "features have the names ('g=a', 'g=b', 'g=a', 'new" in refused(read, same)
+    assert "features have the names ('g=a', 'g=b', 'g=a', 'unused" in refused(read, same)
 
 
 def test_columns_can_be_chosen(read):
@@ -224,9 +224,7 @@ def test_the_first_problem_is_told_with_its_line(tmp_path, capsys):
     assert capsys.readouterr() == ("", f"efcml: {told}\n")
     path.write_text(path.read_text().replace("2,jazz", "1,jazz"))
     told = "line 3: 'oops' in column 'x' is no number: replace it, drop the column or take it as a"
-    assert refused(datasets.from_csv, path, "y").endswith(
-        f"{told} category, or say missing='oops'"
-    )
+    assert refused(datasets.from_csv, path, "y").endswith(f"{told} category, or say missing='oops'")
     told = "line 4: '3.1.2024' in column 'when' is no date (year-month-day): replace it, drop the"
     path.write_text(path.read_text().replace("oops", "2"))
     assert told in refused(datasets.from_csv, path, "y")

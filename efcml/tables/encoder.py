@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from efcml.support.aliases import Floats, PathLike
+from efcml.support.statistics import UNUSED
 from efcml.tables.reading import (
     CLOCKS,
     FLAGS,
@@ -218,7 +219,7 @@ class TableEncoder:
     def feature_names(self) -> tuple[str, ...]:
         """The names of all features."""
         late = [f"{name}={word}" for name, word in self.late]
-        free = [f"new word {i}" for i in range(len(late) + 1, self.spares + 1)]
+        free = [f"{UNUSED}{i}" for i in range(len(late) + 1, self.spares + 1)]
         return (*(name for column in self.used for name in column.features), *late, *free)
 
     @property

@@ -80,6 +80,6 @@ def refused(function, *arguments, **options):
 
 def features_of(ds):
     """Return the names of features, but for those that are kept for new words, which are 0."""
-    names = tuple(name for name in ds.feature_names if not name.startswith("new word "))
+    names = tuple(name for name in ds.feature_names if not name.startswith("unused "))
     assert not ds.X[:, len(names) :].any()
     return names
