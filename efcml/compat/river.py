@@ -135,8 +135,8 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """Count features that come after the warm-up; learn those that have come often enough."""
         if not self.unknown_features_:
             warnings.warn(
-                f"feature {features[0]!r} first came after the warm-up: it is ignored until {ENOUGH}"
-                " rows have had it, as all such features are; unknown_features_ counts them.",
+                f"feature {features[0]!r} first came after the warm-up: it is ignored, as all such"
+                f" features are, until {ENOUGH} rows have had it; unknown_features_ counts them.",
                 stacklevel=5,
             )
         counts = self.unknown_features_ + Counter(features)

@@ -291,8 +291,8 @@ def notes_on_tellers(table: TableEncoder, X: Floats, Y: Floats) -> list[str]:
         for k in np.flatnonzero((wrong <= HARDLY * rarer) & (rarer >= FEW)):
             label = table.labels[k].name
             notes.append(
-                f"column {column.name!r} alone tells label {label!r}: if it is not known in time,"
-                f" leave it out with {column.name}=drop"
+                f"column {column.name!r} alone tells label {label!r}: is it known in time? If not,"
+                f" leave it out (--kind {column.name}=drop)"
             )
     return notes
 

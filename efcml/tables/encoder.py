@@ -457,6 +457,7 @@ def find_kind(name: str, fields: Fields, learned: Fields, said: str) -> Column:
     gaps = int(fields.missing.sum())
     n_known = len(fields) - gaps
     note = f", {gaps} gap{'s' * (gaps > 1)}" if gaps else ""
+    note += f" with {in_words(sorted(fields.gaps))}" if gaps and fields.gaps else ""
     if not n_known:
         return Column(name, LEFT_OUT, "left out, it is empty")
     if said == CATEGORY or fields.is_category:
