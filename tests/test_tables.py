@@ -283,6 +283,12 @@ LIES = {
     "a label among features": lambda facts: facts["columns"].append(facts["labels"][0]),
     "a feature among labels": lambda facts: facts["labels"].append(column_of(facts, "genre")),
     "no columns": lambda facts: facts.pop("columns"),
+    "a feature too many for new words": lambda facts: facts.update(spares=10**9),
+    "a new word of no column": lambda facts: facts.update(late=[["nowhere", "x"]]),
+    "a new word that is a number": lambda facts: facts.update(new=[["genre", 3, 1]]),
+    "a decimal sign that is none": lambda facts: facts.update(decimal=";"),
+    "a unit that is no word": lambda facts: column_of(facts, "tempo").update(unit=[]),
+    "gaps that are no words": lambda facts: column_of(facts, "tempo").update(gaps=[1]),
     "another fact": lambda facts: column_of(facts, "tempo").update(more=1),
 }
 
@@ -294,3 +300,184 @@ def test_an_encoder_from_a_file_makes_as_many_numbers_as_it_names(lie, plays):
     LIES[lie](facts)
     with pytest.raises((ValueError, TypeError, KeyError)):
         TableEncoder.from_facts(facts)
+
+
+def labelled(columns):
+    """Return a frame of these columns and a label y, which is 0 and 1 in turns."""
+    frame = pandas.DataFrame(columns)
+    return frame.assign(y=np.arange(len(frame)) % 2)
+
+
+N = range(60)
+WRITTEN_SO = {  # fields, numbers, what is said
+    "percent": ([f"{i / 8} %" for i in N], [i / 8 for i in N], "number, in %"),
+    "euros": ([f"EUR {i}.50" for i in N], [i + 0.5 for i in N], "number, in EUR"),
+    "debts": ([f"-${i + 1}.5" for i in N], [-i - 1.5 for i in N], "number, in $"),
+    "crowns": ([f"{i},5 sek" for i in N], [i + 0.5 for i in N], "number, in SEK"),
+    "clock": ([f"{i % 24}:{i:02d}" for i in N], [i % 24 + i / 60 for i in N], "time of day"),
+    "noon": ([f"{i % 11 + 1}:30 pm" for i in N], [i % 11 + 13.5 for i in N], "time of day"),
+    "unknown": ([*map(str, N[:-1]), "Unknown"], [*N[:-1], NAN], "number, 1 gap with 'unknown'"),
+    "a habit": ([*map(str, N[:-3]), *["weg"] * 3], [*N[:-3], *[NAN] * 3], "3 gaps with 'weg'"),
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN_SO)
+def test_amounts_times_and_unknown_numbers(how, tmp_path):
+    fields, values, said = WRITTEN_SO[how]
+    frame = labelled({"g": fields, "w": ["u", "v"] * 30})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for ds in (datasets.from_frame(frame, "y"), datasets.from_csv(tmp_path / "t.csv", "y")):
+        assert_allclose(ds.X[:, 0], values, rtol=1e-12)
+        assert said in str(ds.table)
+        assert_array_equal(ds.table.encode(tmp_path / "t.csv"), ds.X)
+
+
+def test_a_unit_that_was_not_learned_is_refused_and_a_word_can_be_a_gap():
+    frame = labelled({"g": [f"EUR {i}" for i in N]})
+    table = datasets.from_frame(frame, "y").table
+    for wrong in ("USD 5", "5"):
+        message = refused(table.encode, pandas.DataFrame({"g": [wrong]}))
+        assert (
+            message == f"the frame, row 0: '{wrong}' in column 'g' is no number in EUR: replace it"
+        )
+    frame = labelled({"g": [*map(str, range(59)), "oops"]})
+    assert "or say missing='oops'" in refused(datasets.from_frame, frame, "y")
+    frame["y"] = frame["y"].astype(str).replace("1", "Oops", regex=False)
+    for missing in ("OOPS", ["oops"]):
+        ds = datasets.from_frame(frame, "y", missing=missing)
+        assert np.isnan(ds.X[:, 0]).sum() == 1 and np.isnan(ds.Y).sum() == 30
+        assert_array_equal(ds.table.encode_with_labels(frame)[1], ds.Y)
+
+
+def test_codes_stay_as_they_are_written(tmp_path):
+    """Zeros in front, long ids, and whole numbers that are dates; also beside a gap."""
+    zips, ids = ["01234", "1234"], [str(2**60), str(2**60 + 1)]
+    days = [f"202403{i + 1:02d}" for i in range(20)]
+    frame = labelled({"zip": zips * 10, "id": ids * 10, "day": days})
+    frame.loc[3, ["id", "day"]] = None
+    options = {"kinds": {"id": "category", "day": "%Y%m%d"}, "n_initial": 20, "name": "t"}
+    known = datasets.from_frame(frame, "y", **options)
+    assert features_of(known)[:5] == (
+        *(f"zip={one}" for one in zips),
+        *(f"id={one}" for one in (*ids, "missing")),
+    )
+    assert_array_equal(known.X[:, :4].sum(axis=0), [10, 10, 10, 9])
+    assert known.X[:6, 5].tolist()[:3] == [0, 1, 2] and np.isnan(known.X[3, 5])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    whole = frame.astype({"id": "Int64", "day": "Int64"})
+    whole.to_parquet(tmp_path / "t.parquet")
+    for source in (tmp_path / "t.csv", whole, tmp_path / "t.parquet"):
+        ds = datasets.from_csv(source, "y", **options)
+        assert (ds.feature_names, ds.table) == (known.feature_names, known.table)
+        assert_array_equal(ds.X, known.X)
+        assert_array_equal(known.table.encode(source), known.X)
+
+
+def test_an_encoder_reads_files_as_the_first_was_written(tmp_path):
+    """And refuses what is written otherwise: 1,234 is either a thousand or a bit more than one."""
+    path = tmp_path / "t.csv"
+
+    def write(text):
+        path.write_text(text)
+        return path
+
+    rows = "".join(f'"{i + 1},234.50",{i},{i % 2}\n' for i in range(30))
+    table = datasets.from_csv(write(f"x,n,y\n{rows}"), "y").table
+    assert_array_equal(table.encode(write('x,n\n"1,234",2\n')), [[1234, 2]])
+    other = write("x;n\n1,234;2\n")
+    message = refused(table.encode, other)
+    assert message.startswith(f"{path}, line 1: ';' separates columns, and ',' those of the table")
+    assert_array_equal(table.encode(other, decimal=","), [[1.234, 2]])
+    assert_array_equal(table.encode(other, decimal="."), [[1234, 2]])
+    for row in ('"5,50",2', '1.5,"2,5"'):
+        why = "has another decimal sign than '.': say decimal=','"
+        assert why in refused(table.encode, write(f"x,n\n{row}\n"))
+    table = TableEncoder.from_facts(json.loads(json.dumps(asdict(table))))  # as in a model file
+    assert (table.delimiter, table.decimal) == (",", ".")
+    rows = "".join(f"1.{200 + i % 9};{i % 2}\n" for i in range(250))
+    ds = datasets.from_csv(write(f"x;y\n{rows}5,50;1\n"), "y")
+    assert ds.X[[0, -1], 0].tolist() == [1200.0, 5.5]
+    assert_array_equal(ds.table.encode(write("x;y\n1.200;1\n")), [[1200]])
+
+
+def test_moments_with_and_without_a_zone_do_not_mix(tmp_path):
+    moments = pandas.date_range("2024-03-01", periods=60, freq="7h", tz="Europe/Berlin")
+    zoned, naive = (labelled({"d": m}) for m in (moments, moments.tz_localize(None)))
+    for known, other, has in ((zoned, naive, "no time zone"), (naive, zoned, "a time zone")):
+        ds = datasets.from_frame(known, "y")
+        known.to_csv(tmp_path / "known.csv", index=False)
+        other.to_csv(tmp_path / "other.csv", index=False)
+        assert_array_equal(ds.table.encode(tmp_path / "known.csv"), ds.X)
+        for source in (other, tmp_path / "other.csv"):
+            assert f"in column 'd' has {has}, and what was learned" in refused(
+                ds.table.encode, source
+            )
+    both = pandas.DataFrame({"d": [*zoned["d"].map(str), "2024-03-05 10:00:00"]})
+    assert "'2024-03-05 10:00:00' in column 'd' has no time zone" in refused(
+        datasets.from_frame, labelled(both), "y"
+    )
+
+
+def zones(n_new):
+    """Return a table in which a zone is new after 120 rows, and one more at the end."""
+    rng = np.random.default_rng(0)
+    words = [*rng.choice(["city", "harbour"], 120), *["suburb", "city"] * n_new, *["isle"] * 3]
+    return labelled({"zone": words, "size": rng.normal(size=len(words))})
+
+
+def test_a_new_word_becomes_a_feature_once_it_has_come_often():
+    ds = datasets.from_frame(zones(30), "y", n_initial=60)
+    assert features_of(ds) == ("zone=city", "zone=harbour", "size", "zone=suburb")
+    expected = [float(i % 2 == 0 and i >= 40) for i in range(60)] + [0.0] * 3
+    assert_array_equal(ds.X[120:, 3], expected)
+    assert "new words that are features by now: zone=suburb" in str(ds.table)
+    assert ds.notes == (
+        "'suburb' is new in column 'zone' (20 rows) and is a feature from now on",
+        "'isle' is new in column 'zone' (3 rows) and counts as other: 20 rows make it a feature",
+    )
+    again = TableEncoder.from_facts(json.loads(json.dumps(asdict(ds.table))))
+    assert again == ds.table
+    assert again.encode(pandas.DataFrame({"zone": ["suburb", "isle"], "size": [1, 2]})).to_numpy()[
+        :, [0, 1, 3]
+    ].tolist() == [[0, 0, 1], [0, 0, 0]]
+
+
+def test_following_a_table_in_parts_gives_the_same(rng):
+    frame, known = zones(80), datasets.from_frame(zones(0)[:120], "y", n_initial=60).table
+    frame.loc[[130, 150], "zone"] = None
+    whole_X, whole_Y, whole = known.follow(frame)
+    cuts = [0, *sorted(rng.choice(np.arange(1, len(frame)), 5, replace=False)), len(frame)]
+    encoder, parts = known, []
+    for first, last in zip(cuts, cuts[1:], strict=False):
+        X, _, encoder = encoder.follow(frame[first:last])
+        parts.append(X)
+    assert_array_equal(np.concatenate(parts), whole_X)
+    assert (encoder, whole_Y[:, 0].tolist()) == (whole, frame["y"].tolist())
+    assert len(whole.news(known)) == 2 and whole.news(encoder) == []
+
+
+def test_only_as_many_new_words_as_there_are_features_for(read):
+    words = [f"{chr(97 + i)}{chr(97 + i)}" for i in range(7) for _ in range(25)]
+    ds = read({"g": ["aa", "bb"] * 20 + words}, n_initial=40)
+    assert ds.feature_names == tuple(f"g={2 * x}" for x in "abcdef")
+    assert "'gg' is new in column 'g' (25 rows) and counts as other: no feature is left" in str(
+        ds.notes
+    )
+
+
+def test_a_column_that_alone_tells_a_label_is_pointed_out():
+    rng = np.random.default_rng(0)
+    late, other = rng.random(400) < 0.2, rng.random(400) < 0.5
+    frame = pandas.DataFrame(
+        {
+            "closed": np.where(late, rng.normal(9, 1, 400), rng.normal(2, 1, 400)),
+            "state": np.where(late, rng.choice(["escalated", "lost"], 400), "ok"),
+            "hint": np.where(late ^ (rng.random(400) < 0.1), "u", "v"),
+            "size": rng.normal(size=400),
+            "late": late.astype(int),
+            "other": other.astype(int),
+        }
+    )
+    told = [note for note in datasets.from_frame(frame, 2).notes if "alone" in note]
+    why = "alone tells label 'late': is it known in time? If not, leave it out (--kind"
+    assert told == [f"column {one!r} {why} {one}=drop)" for one in ("closed", "state")]

@@ -24,7 +24,7 @@ Columns: TypeAlias = Sequence[str] | str
 
 FEW = 10  # rows from which little can be learned of a label
 MOST_INITIAL = 10_000  # rows, if nobody says how many
-LOOKED_AT, IN_A_GROUP, HARDLY = 5000, 25, 0.02  # rows; share of rows with the rarer value
+LOOKED_AT, HARDLY = 5000, 0.02  # rows; share of rows with the rarer value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,7 +273,7 @@ def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
 def notes_on_tellers(table: TableEncoder, X: Floats, Y: Floats) -> list[str]:
     """Return a note on every column that alone tells a label, and may not be known in time.
 
-    It puts the rows into groups, of at least a few rows, that nearly all have the same label.
+    Rows with the same value have the same label; and so have nearly all with values nearby.
     """
     notes, last, Y = [], 0, Y[:LOOKED_AT]
     for column in table.used:
@@ -281,13 +281,14 @@ def notes_on_tellers(table: TableEncoder, X: Floats, Y: Floats) -> list[str]:
         values = X[:LOOKED_AT, first : first + 1 if column.parts else last]
         values = values @ np.arange(1, values.shape[1] + 1)  # a row has one of several at most
         groups = np.unique(values, return_inverse=True)[1]
-        n_groups = groups.max() + 1
-        groups = groups * min(n_groups, max(1, len(Y) // IN_A_GROUP)) // n_groups
         ones, zeros = (
-            np.array([np.bincount(groups, y == one, n_groups) for y in Y.T]) for one in (1.0, 0.0)
+            np.array([np.bincount(groups[y == one], minlength=groups.max() + 1) for y in Y.T])
+            for one in (1.0, 0.0)
         )
         rarer = np.minimum(ones.sum(axis=1), zeros.sum(axis=1))
         wrong = np.minimum(ones, zeros).sum(axis=1)
+        if not column.values:  # numbers: a label that comes and goes is told by chance
+            wrong += np.diff(ones > zeros, axis=1).sum(axis=1) // 2
         for k in np.flatnonzero((wrong <= HARDLY * rarer) & (rarer >= FEW)):
             label = table.labels[k].name
             notes.append(

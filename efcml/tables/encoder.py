@@ -132,7 +132,8 @@ class Column:
             return text, rows[0], problem
         kinds = {NUMBER: "no number", FLAG: "neither yes nor no", DATE: f"no date ({self.how})"}
         why = f"is {kinds[self.kind]}{f' in {self.unit}' if self.unit else ''}: replace it"
-        if self.kind == NUMBER and math.isfinite(to_number(split_unit(text)[1], other)):
+        unit, number = split_unit(text)
+        if self.kind == NUMBER and unit == self.unit and math.isfinite(to_number(number, other)):
             why = f"has another decimal sign than {fields.decimal!r}: say decimal={other!r}"
         if self.kind == DATE and np.isfinite(encoded[rows[0], 0]):
             has, others = ("no", "has one") if self.zoned else ("a", "has none")

@@ -52,7 +52,7 @@ _UNIT = re.compile(rf"([+-]?)\s*({_UNITS})?\s*([+-]?[\d.,]+)\s*({_UNITS})?", re.
 _OR_NOT = rf"[ \t]*(?:{_UNITS})?[ \t]*"
 _SURE, _DOUBT = (  # a number that can have but this sign, and one that can have the other, too
     {
-        sign: re.compile(f"^{_OR_NOT}[+-]?{body(sign)}{_OR_NOT}$", re.MULTILINE | re.ASCII)
+        sign: re.compile(f"^{_OR_NOT}[+-]?{body(sign)}{_OR_NOT}$", re.M | re.A | re.I)
         for sign in OTHER_SIGN
     }
     for body in (
@@ -374,7 +374,9 @@ def readable(path: PathLike) -> Iterator[None]:
     """Refuse a compressed file that is cut or damaged."""
     try:
         yield
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if getattr(error, "errno", None) is not None:  # of the system
+            raise
         raise ValueError(f"{path}: it cannot be unpacked ({error}): get it again") from None
 
 
