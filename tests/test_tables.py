@@ -474,6 +474,7 @@ def test_a_column_that_alone_tells_a_label_is_pointed_out():
             "state": np.where(late, rng.choice(["escalated", "lost"], 400), "ok"),
             "hint": np.where(late ^ (rng.random(400) < 0.1), "u", "v"),
             "size": rng.normal(size=400),
+            "at": pandas.date_range("2024-03-01", periods=400, freq="97min"),
             "late": late.astype(int),
             "other": other.astype(int),
         }
