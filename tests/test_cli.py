@@ -147,7 +147,10 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("learn model.npz no.csv", "no.csv: No such file"),
         ("learn new.npz songs.csv", "has learned nothing yet"),
         ("learn unnamed.npz songs.csv", "has 4 columns, but the model takes 2 features"),
-        ("learn chain.npz rows.csv", "rows.csv has no column 'calm', 'so \"happy\"': choose the lab"),
+        (
+            "learn chain.npz rows.csv",
+            "rows.csv has no column 'calm', 'so \"happy\"': choose",
+        ),
         ("predict unnamed.npz few.csv", "has 1 columns, but the model takes 2 features"),
         ("predict model.npz few.csv", "few.csv has no column 'loud, very', which the model needs"),
         (

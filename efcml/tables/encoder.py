@@ -323,18 +323,14 @@ class TableEncoder:
 
     def news(self, since: TableEncoder) -> list[str]:
         """Return what is to be said of words that are new since this encoder was another one."""
-        before = {(name, word): count for name, word, count in since.new}
-        notes = []
+        before, notes = {(name, word): count for name, word, count in since.new}, []
+        left = f"{ENOUGH} rows make it a feature"
+        if len(self.late) == self.spares:
+            left = "no feature is left for it, so learn all rows anew to have one"
         for name, word, count in self.new:
             if more := count - before.get((name, word), 0):
-                what = "is a feature from now on"
-                if (name, word) not in self.late:
-                    left = f"{ENOUGH} rows make it a feature"
-                    full = "no feature is left for it, so learn all rows anew to have one"
-                    left = left if len(self.late) < self.spares else full
-                    what = f"counts as {OTHER}: {left}"
-                elif (name, word) in since.late:
-                    what = "is a feature"
+                is_late = (name, word) in self.late
+                what = "is a feature from now on" if is_late else f"counts as {OTHER}: {left}"
                 rows = f"{more} row{'s' * (more > 1)}"
                 notes.append(f"{short(word)} is new in column {short(name)} ({rows}) and {what}")
         return notes
@@ -380,19 +376,19 @@ class TableEncoder:
             for name, kind in get_type_hints(type(one)).items():
                 if not is_a(getattr(one, name), kind):
                     raise ValueError(f"{name} of the table is of another kind")
-        open_ones = {one.name for one in encoder.used if one.takes_new and one.kind == CATEGORY}
-        listed = {name for name, *_ in (*encoder.late, *encoder.new)}
-        if not len(encoder.late) <= encoder.spares <= SPARES or not listed <= open_ones:
-            raise ValueError("the table has other new words than columns for them")
-        if not {one.kind for one in encoder.columns} <= {NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT}:
-            raise ValueError("the table has a column of no known kind")
-        signs = {encoder.decimal, *(one.sign for one in every)}
-        if not signs <= {"", ".", ","} or {one.kind for one in encoder.labels} - {LABEL}:
-            raise ValueError("the table has labels or decimal signs that are none")
+        if not (
+            {name for name, *_ in (*encoder.late, *encoder.new)}
+            <= {one.name for one in encoder.columns if one.takes_new and one.kind == CATEGORY}
+            and len(encoder.late) <= encoder.spares <= SPARES
+            and {one.kind for one in encoder.columns} <= {NUMBER, FLAG, DATE, CATEGORY, LEFT_OUT}
+            and {one.kind for one in encoder.labels} <= {LABEL}
+            and {encoder.decimal, *(one.sign for one in every)} <= {"", ".", ","}
+        ):
+            raise ValueError("it has kinds, signs or new words that no table can have")
         nothing = Fields(pd.Series([], dtype=object))
         # Otherwise rows would have another length than is told, and kernels check no index.
-        for one in encoder.columns:
-            if one.kind != LEFT_OUT and one.encode(nothing).shape[1] != len(one.features):
+        for one in encoder.used:
+            if one.encode(nothing).shape[1] != len(one.features):
                 raise ValueError(f"the column {short(one.name)} has other features than values")
         return encoder
 

@@ -12,9 +12,10 @@ import lzma
 import math
 import re
 import zlib
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import TextIOWrapper
@@ -26,7 +27,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from efcml.support.aliases import Array, Bools, Floats, PathLike
+from efcml.support.aliases import Array, Bools, Floats
 from efcml.support.files import PACKED, kind_of
 from efcml.support.imports import extra_for
 from efcml.support.masks import densify
@@ -77,6 +78,7 @@ LOOKED_AT = 50  # texts by which it is seen whether there are dates at all
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it may be part of names and numbers
 OPEN = dict(zip(PACKED, (gzip.open, bz2.open, lzma.open), strict=True))
 SAMPLE = 200  # lines by which the separator is found
+MOST_FIELDS = 1_000_000  # by which decimal signs and columns of text are found
 CHUNK = 10_000  # rows that are read at once; the first of them say what each column is
 GAPS_AS_WRITTEN = sorted({form for gap in GAPS for form in (gap, gap.upper(), gap.title())})
 # Before pandas 3.1, numbers might differ in the last digit.
@@ -87,11 +89,6 @@ UNNAMED = "Unnamed: 0"  # and how it reads them from a CSV file
 
 
 # -- fields ---------------------------------------------------------------------------------
-
-
-def is_gap(text: str) -> bool:
-    """Tell whether a field says that nothing is known."""
-    return text.casefold() in GAPS
 
 
 def to_number(text: str, decimal: str = ".") -> float:
@@ -355,8 +352,7 @@ def read_chunks(
     elif kind == ".parquet":
         frames = parquet_chunks(Path(source), rows)
     else:
-        with readable(source):
-            file = CsvFile(Path(source), delimiter, known, strict=not decimal)
+        file = CsvFile(Path(source), delimiter, known, strict=not decimal)
         frames, dialect, commas = file.chunks(rows), file.dialect, file.commas
     for frame in frames:
         frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -367,17 +363,6 @@ def read_chunks(
         first += len(frame)
     if not first:
         raise ValueError(f"{where} has no rows: give at least one")
-
-
-@contextmanager
-def readable(path: PathLike) -> Iterator[None]:
-    """Refuse a compressed file that is cut or damaged."""
-    try:
-        yield
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        if getattr(error, "errno", None) is not None:  # of the system
-            raise
-        raise ValueError(f"{path}: it cannot be unpacked ({error}): get it again") from None
 
 
 def open_text(path: Path, encoding: str) -> TextIOWrapper:
@@ -421,10 +406,12 @@ class CsvFile:
         self.path, self.encoding = path, find_encoding(path)
         with open_text(path, self.encoding) as file:
             self.sep = sep or find_separator(list(islice(file, 2 * SAMPLE)), known.delimiter)
-        numbered = list(islice(self.records(), CHUNK + 1))
-        if not numbered:
+        numbered = self.records()
+        line, self.names = next(numbered, (0, []))
+        if not line:
             raise ValueError(f"{path}: the file is empty: give one with a header row")
-        (line, self.names), rows = numbered[0], [fields for _, fields in numbered[1:]]
+        most = max(SAMPLE, min(CHUNK, MOST_FIELDS // len(self.names)))
+        rows = [fields for _, fields in islice(numbered, most)]
         where = f"{path}, line {line}"
         if known.delimiter not in ("", self.sep) and len(self.names) > 1 and strict:
             raise ValueError(
@@ -453,7 +440,7 @@ class CsvFile:
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the fields of every row that is not blank, header first, and its last line."""
         spaced = self.sep != " "
-        with readable(self.path), open_text(self.path, self.encoding) as file:
+        with open_text(self.path, self.encoding) as file:
             reader = csv.reader(file, delimiter=self.sep, skipinitialspace=spaced, strict=True)
             try:
                 for row in reader:
@@ -511,14 +498,21 @@ class CsvFile:
 
 def find_encoding(path: Path) -> str:
     """Return UTF-8, or UTF-16 if the file says so, or what Windows writes in Western Europe."""
-    with OPEN.get(path.suffix.lower(), open)(path, "rb") as file:
-        if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
-    with suppress(UnicodeDecodeError), open_text(path, "utf-8-sig") as text:
-        while text.read(2**20):
-            pass
-        return "utf-8-sig"
-    return "cp1252"
+    decoder, first, encoding = getincrementaldecoder("utf-8")(), b"", "utf-8-sig"
+    try:
+        with OPEN.get(path.suffix.lower(), open)(path, "rb") as file:
+            while block := file.read(2**20):  # as a whole: a packed file may be cut
+                first = first or block[:2]
+                if encoding == "utf-8-sig":
+                    try:
+                        decoder.decode(block)
+                    except UnicodeDecodeError:
+                        encoding = "cp1252"
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if getattr(error, "errno", None) is not None:  # of the system
+            raise
+        raise ValueError(f"{path}: it cannot be unpacked ({error}): get it again") from None
+    return "utf-16" if first in (b"\xff\xfe", b"\xfe\xff") else encoding
 
 
 def find_separator(lines: Sequence[str], known: str = "") -> str:
@@ -569,7 +563,7 @@ def are_numbers(texts: Iterable[str], decimal: str) -> bool:
     """Tell whether all fields that are no gaps are numbers, and there are some."""
     if _PLAIN.fullmatch("\n".join(texts)):
         return True
-    known = [text for text in {*texts} if not is_gap(text)]
+    known = [text for text in {*texts} if text.casefold() not in GAPS]
     return bool(known) and not any(
         math.isnan(to_number(text, decimal)) or ZEROS.fullmatch(text) for text in known
     )
