@@ -287,9 +287,7 @@ def notes_on_tellers(table: TableEncoder, X: Floats, Y: Floats) -> list[str]:
         )
         rarer = np.minimum(ones.sum(axis=1), zeros.sum(axis=1))
         wrong = np.minimum(ones, zeros).sum(axis=1)
-        if (
-            column.parts or not column.values
-        ):  # of numbers: not one that comes and goes
+        if column.parts or not column.values:  # of numbers: not one that comes and goes
             wrong += np.diff(ones > zeros, axis=1).sum(axis=1) // 2
         for k in np.flatnonzero((wrong <= HARDLY * rarer) & (rarer >= FEW)):
             label = table.labels[k].name

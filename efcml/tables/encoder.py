@@ -184,9 +184,9 @@ class TableEncoder:
         first = table.part(0, n_learned)
         columns = []
         for name in names:
-            both = (one.fields(name, gaps=gaps) for one in (table, first))
+            fields, learned = (one.fields(name, gaps=gaps) for one in (table, first))
             try:
-                column = find_column(name, *both, kinds.get(name, ""))
+                column = find_column(name, fields, learned, kinds.get(name, ""))
             except ValueError as error:
                 raise ValueError(f"{table.where}: column {short(name)} {error}") from None
             columns.append(replace(column, sign=table.dialect.signs.get(name, "")))
@@ -294,13 +294,13 @@ class TableEncoder:
         """
         rows, now, done, parts = self._rows(table, decimal), self, 0, []
         counts = {(name, word): count for name, word, count in self.new}
-        for row, *which in self.new_words(rows):
-            word = tuple(which)
+        for row, name, text in self.new_words(rows):
+            word = name, text
             if row + rows.first < first or word in now.late:
                 continue
             if word in counts or len(counts) < MOST_NEW:
                 counts[word] = counts.get(word, 0) + 1
-            is_free = len(now.late) < self.spares and "=".join(word) not in now.feature_names
+            is_free = len(now.late) < self.spares and f"{name}={text}" not in now.feature_names
             if counts.get(word, 0) >= ENOUGH and is_free:
                 parts.append(now.encode_with_labels(rows.part(done, row + 1), labels))
                 now, done = replace(now, late=(*now.late, word)), row + 1
@@ -313,12 +313,13 @@ class TableEncoder:
         found = []
         for column in self.used:
             if column.takes_new and column.name in table.names:
-                fields, late = column.fields(table), [w for n, w in self.late if n == column.name]
-                new = [*fields.counts.keys() - {*column.values, *column.known, *late}]
-                codes = dict(zip(new, range(len(new)), strict=True))
-                which = fields.map(lambda word, of=codes: of.get(word, -1)) if new else np.empty(0)
-                rows = np.flatnonzero(which >= 0)
-                found += [(int(row), column.name, new[int(which[row])]) for row in rows]
+                fields = column.fields(table)
+                late = {word for name, word in self.late if name == column.name}
+                new = sorted(fields.counts.keys() - {*column.values, *column.known} - late)
+                place = {word: i for i, word in enumerate(new)}.get
+                which = fields.map(lambda word, at=place: at(word, -1))  # type: ignore[misc]
+                rows = np.flatnonzero(which >= 0.0).tolist() if new else []
+                found += [(row, column.name, new[int(which[row])]) for row in rows]
         return sorted(found)
 
     def news(self, since: TableEncoder) -> list[str]:

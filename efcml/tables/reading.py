@@ -76,7 +76,7 @@ CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p")  # of a time of day
 DATE_FORMATS = (ISO, *map("".join, product(_DAYS + _NAMED_DAYS, _TIMES)), *CLOCKS)
 LOOKED_AT = 50  # texts by which it is seen whether there are dates at all
 SEPARATORS = ("\t", ";", "|", ",")  # the comma last: it may be part of names and numbers
-OPEN = dict(zip(PACKED, (gzip.open, bz2.open, lzma.open), strict=True))
+OPEN: dict[str, Any] = dict(zip(PACKED, (gzip.open, bz2.open, lzma.open), strict=True))
 SAMPLE = 200  # lines by which the separator is found
 MOST_FIELDS = 1_000_000  # by which decimal signs and columns of text are found
 CHUNK = 10_000  # rows that are read at once; the first of them say what each column is
@@ -367,7 +367,7 @@ def read_chunks(
 
 def open_text(path: Path, encoding: str) -> TextIOWrapper:
     """Open a file, which may be compressed, as text with line ends as they are."""
-    file: Any = OPEN.get(path.suffix.lower(), open)(path, "rb")
+    file = OPEN.get(path.suffix.lower(), open)(path, "rb")
     return TextIOWrapper(file, encoding, newline="")
 
 
