@@ -73,8 +73,9 @@ def learn(options: Namespace) -> None:
     make_folder(path.parent)
     before, rules = getattr(model, "table_", None), model.n_rules_
     rows, right, known = 0, 0.0, 0
+    names = None if before and not hasattr(model, "label_names_") else label_names(model)
     for table, encoder in read_tables(model, options):
-        X, Y, encoder = encoder.follow(table, label_names(model))
+        X, Y, encoder = encoder.follow(table, names)
         result = prequential(model, X, Y, progress=False)
         if before is not None:
             model.table_ = encoder

@@ -24,7 +24,7 @@ Columns: TypeAlias = Sequence[str] | str
 
 FEW = 10  # rows from which little can be learned of a label
 MOST_INITIAL = 10_000  # rows, if nobody says how many
-LOOKED_AT, HARDLY = 5000, 0.02  # rows; share of rows with the rarer value
+LOOKED_AT, HARDLY = 2000, 0.02  # rows; share of rows with the rarer value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
