@@ -50,20 +50,18 @@ UNKNOWN = frozenset(("unknown", "missing", "unbekannt", "inconnu", "n.a.", "n. a
 CODE, ZEROS = re.compile(r"\d+", re.ASCII), re.compile(r"0\d\d+", re.ASCII)  # 007 is no amount
 _UNITS = "%|‰|[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK"
 _UNIT = re.compile(rf"([+-]?)\s*({_UNITS})?\s*([+-]?[\d.,]+)\s*({_UNITS})?", re.ASCII | re.I)
-_OR_NOT = rf"[ \t]*(?:{_UNITS})?[ \t]*"
-_SURE, _DOUBT = (  # a number that can have but this sign, and one that can have the other, too
-    {
-        sign: re.compile(f"^{_OR_NOT}[+-]?{body(sign)}{_OR_NOT}$", re.M | re.A | re.I)
-        for sign in OTHER_SIGN
-    }
-    for body in (
-        lambda sign: (
-            rf"(?!{_GROUPS[OTHER_SIGN[sign]]}{_OR_NOT}$)"
-            rf"(?:{_GROUPS[sign]}|\d*)[{sign}]\d+(?:[eE][+-]?\d+)?"
-        ),
-        lambda sign: rf"[1-9]\d{{0,2}}[{sign}]\d{{3}}",
-    )
-)
+_IN = rf"[ \t]*(?:{_UNITS})?[ \t]*"  # a unit, or none
+
+
+def _in_lines(number: str) -> re.Pattern[str]:
+    return re.compile(f"^{_IN}[+-]?{number}{_IN}$", re.M | re.A | re.I)
+
+
+_SURE = {  # numbers that can have but this sign
+    one: _in_lines(rf"(?!{_GROUPS[other]}{_IN}$)(?:{_GROUPS[one]}|\d*)[{one}]\d+(?:e[+-]?\d+)?")
+    for one, other in OTHER_SIGN.items()
+}
+_DOUBT = {one: _in_lines(rf"[1-9]\d{{0,2}}[{one}]\d{{3}}") for one in OTHER_SIGN}  # or the other
 _PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\n-?(?:0|[1-9]\d*))*", re.ASCII)  # whole numbers
 _ZONE = re.compile(r"(?:Z|UTC|[+-]\d\d(?::?\d\d)?)$", re.I)
 MOSTLY = 0.9  # of the fields: the others are mistakes
