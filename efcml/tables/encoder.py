@@ -121,7 +121,7 @@ class Column:
     def find_wrong(self, fields: Fields, encoded: Floats) -> tuple[str, int, str]:
         """Return a field that is not of this kind, its row, and what is wrong; or nothing."""
         wrong = ~np.isfinite(encoded[:, :1]).all(axis=1)
-        if self.kind == DATE:
+        if self.kind == DATE and self.how == ISO:
             wrong |= fields.zoned != self.zoned
         rows = [] if self.kind == CATEGORY else np.flatnonzero(wrong & ~fields.missing).tolist()
         if not rows:
@@ -537,7 +537,7 @@ def date_column(name: str, fields: Fields, learned: Fields, said: str, note: str
     titles = [f"days since {start}" if part == "days" else part for part in varying]
     became = ", ".join([*titles, *["day of week"][: len(weekdays)]])
     kind = DATE if start else "time of day"
-    zoned = bool(np.mean(fields.zoned[~fields.missing]) > 0.5)
+    zoned = hows[0] == ISO and bool(np.mean(fields.zoned[~fields.missing]) > 0.5)
     told = f"{kind} ({hows[0]}{doubt}){note}, as {became}"
     titles += [f"day of week={day}" for day in weekdays]
     features = tuple(f"{name}: {title}" for title in titles)

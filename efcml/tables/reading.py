@@ -63,7 +63,7 @@ _SURE = {  # numbers that can have but this sign
 }
 _DOUBT = {one: _in_lines(rf"[1-9]\d{{0,2}}[{one}]\d{{3}}") for one in OTHER_SIGN}  # or the other
 _PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\n-?(?:0|[1-9]\d*))*", re.ASCII)  # whole numbers
-_ZONE = re.compile(r"(?:Z|UTC|[+-]\d\d(?::?\d\d)?)$", re.I)
+_ZONE = {*"+-ZC"}  # one of them ends a moment with a time zone: +01:00, Z, UTC
 MOSTLY = 0.9  # of the fields: the others are mistakes
 ISO = "year-month-day"  # with or without a time, as ISO 8601 has it
 _LETTERS = re.compile(r"%.")
@@ -195,7 +195,7 @@ class Fields:
         """Where a moment is told with its time zone."""
         if self.are_moments:
             return np.full(len(self), self.column.dt.tz is not None)
-        return self._by_word(lambda word: ":" in word and _ZONE.search(word[-6:]) is not None)
+        return self._by_word(lambda word: ":" in word and bool(_ZONE & {*word[-6:].upper()}))
 
     def moments(self, how: str) -> pd.DatetimeIndex:
         """Return what is written in a format; NaT where a field is no such moment."""
@@ -236,6 +236,8 @@ class Fields:
         unit, text = self.unit, word
         if unit and word.endswith(unit):  # as most are
             text = word[: -len(unit)].rstrip()
+        elif unit and word.startswith(unit):
+            text = word[len(unit) :].lstrip()
         elif unit:
             unit, text = split_unit(word)
         number = to_number(text, self.decimal) if unit == self.unit else math.nan
