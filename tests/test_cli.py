@@ -12,8 +12,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from helpers.cli_files import LABELS, PATH, QUICK, refusal, without_notes, write_csv, write_related
+from helpers.models import freeze
 from numpy.testing import assert_array_equal
 
 import efcml
@@ -141,6 +143,14 @@ def test_errors_and_warnings_are_one_line(capsys, monkeypatch):
         ("predict model.npz no.csv", "no.csv: No such file"),
         ("predict new.npz songs.csv", "has learned nothing yet"),
         ("predict asking.npz songs.csv", "or takes no tables: give the file of a fitted EFCML"),
+        ("predict model.npz songs.csv --keep id", "songs.csv has no column 'id': its columns are"),
+        ("learn model.npz no.csv", "no.csv: No such file"),
+        ("learn new.npz songs.csv", "has learned nothing yet"),
+        ("learn unnamed.npz songs.csv", "has 4 columns, but the model takes 2 features"),
+        (
+            "learn chain.npz rows.csv",
+            "rows.csv has no column 'calm', 'so \"happy\"': choose",
+        ),
         ("predict unnamed.npz few.csv", "has 1 columns, but the model takes 2 features"),
         ("predict model.npz few.csv", "few.csv has no column 'loud, very', which the model needs"),
         (
@@ -390,3 +400,75 @@ def test_tabs_decimal_commas_and_words_of_labels_on_the_command_line(tmp_path, c
     out, _ = said(["predict", "o/model.npz", "a.tsv"], capsys)
     Path("b.csv").write_text(text.replace(",", ".").replace("\t", ","))
     assert said(["predict", "o/model.npz", "b.csv", "--decimal", "."], capsys)[0] == out
+
+
+def visits(n, zones, seed=0):
+    """Return a table with ids that begin with zeros, decimal commas, zones and two labels."""
+    rng = np.random.default_rng(seed)
+    zone, size = rng.choice(zones, n), rng.normal(size=n).round(2)
+    late = np.where(zone == "suburb", "yes", np.where(rng.random(n) < 0.1, "yes", "no"))
+    size = [f"{one:.2f}".replace(".", ",") for one in size]
+    large = [int(not one.startswith("-")) for one in size]
+    ids = [f"{i:05d}" for i in range(n)]
+    columns = {"id": ids, "zone": zone, "size": size, "late": late, "large": large}
+    return pandas.DataFrame(columns)
+
+
+def test_a_model_goes_on_next_week(tmp_path, monkeypatch, capsys):
+    """A new word becomes a feature while its rows are learned, and rules name it afterwards."""
+    monkeypatch.chdir(tmp_path)
+    weeks = [["city", "harbour"], ["city", "harbour", "suburb", "suburb"], ["city", "suburb"]]
+    for i, zones in enumerate(weeks):
+        table = visits(300, zones, seed=i)
+        table.to_csv(f"week{i}.csv.gz", index=False, sep=";")
+    arguments = ["run", "week0.csv.gz", "--labels", "late,large", "--initial", "200", "--out", "."]
+    said([*arguments, "--no-figures", "--set", "max_rules=5"], capsys)
+    before = Path("model.npz").read_bytes()
+    _, notes = said(["predict", "model.npz", "week1.csv.gz"], capsys)
+    assert re.search("note: 'suburb' is new in column 'zone' \\(1[0-9]{2} rows\\)\n", notes)
+    out, notes = said(["learn", "model.npz", "week1.csv.gz", "--out", "next.npz"], capsys)
+    assert re.fullmatch(
+        r"300 rows learned, PA 0\.\d{4} before each was learned; \d rules \(\d before\);"
+        r" written to next\.npz\n",
+        out,
+    )
+    assert "'suburb' is new in column 'zone' (20 rows) and is a feature from now on" in notes
+    assert Path("model.npz").read_bytes() == before
+    second, _ = said(["learn", "next.npz", "week2.csv.gz"], capsys)
+    assert float(re.search(r"PA (\S+)", second)[1]) > 0.9 > float(re.search(r"PA (\S+)", out)[1])
+    assert "zone is suburb" in said(["explain", "next.npz"], capsys)[0]
+    arguments = ["predict", "next.npz", "week2.csv.gz", "--keep", "id", "--keep", "zone"]
+    text, notes = said(arguments, capsys)
+    assert notes == "" and text.splitlines()[1].startswith("0,00000,")
+    frame = pandas.read_csv(io.StringIO(text), dtype=str)
+    assert [*frame][:4] == ["row", "id", "zone", "late.score"]
+    assert frame["id"].tolist() == visits(300, weeks[2], seed=2)["id"].tolist()
+
+
+def test_the_same_model_from_every_kind_of_file(tmp_path, monkeypatch, capsys):
+    """CSV, compressed, Parquet, a frame, and read in small chunks."""
+    monkeypatch.chdir(tmp_path)
+    table = visits(300, ["city", "harbour"])
+    more = visits(200, ["city", "suburb"], seed=1)
+    models = {}
+    for name in ("csv", "csv.gz", "parquet", "chunks"):
+        for file, frame in {"first": table, "more": more}.items():
+            if name == "parquet":
+                size = pandas.to_numeric(frame["size"].str.replace(",", "."))
+                frame.assign(size=size).to_parquet(f"{file}.parquet", index=False)
+            else:
+                ending = name.removesuffix("chunks") or "csv"
+                frame.to_csv(f"{file}.{ending}", index=False, sep=";")
+        ending = "csv" if name == "chunks" else name
+        ds = efcml.datasets.from_csv(f"first.{ending}", "late,large")
+        clf = efcml.EFCMLClassifier(max_rules=5, prior=1.0)
+        clf.fit(*ds.initial).partial_fit(*ds.stream)
+        clf.name_columns(ds.feature_names, ds.label_names)
+        efcml.save(clf, "model.npz", table=ds.table)
+        with monkeypatch.context() as patch:
+            patch.setattr(reading, "CHUNK", 64 if name == "chunks" else reading.CHUNK)
+            said(["learn", "model.npz", f"more.{ending}"], capsys)
+        model = efcml.load("model.npz")
+        models[name] = (freeze(model.learner_), model.table_, model.feature_names_in_.tolist())
+    assert models["csv"] == models["csv.gz"] == models["parquet"] == models["chunks"]
+    assert "zone=suburb" in models["csv"][2]

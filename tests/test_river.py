@@ -18,9 +18,9 @@ from efcml.model.params import Params
 pytest.importorskip("river")
 
 import river.datasets  # noqa: E402
-from river import checks  # noqa: E402
+from river import checks, evaluate, metrics  # noqa: E402
 
-from efcml.compat.river import RiverEFCML  # noqa: E402
+from efcml.compat.river import ENOUGH, SPARES, RiverEFCML  # noqa: E402
 
 FEATURES, LABELS = ("a", "b", "c"), ("u", "v", "w")
 WARM = QUICK["warmup_rows"]
@@ -34,6 +34,11 @@ def dicts(X, Y, features=FEATURES, labels=LABELS):
             name: value == 1.0 for name, value in zip(labels, y, strict=True) if value == value
         }
         yield dict(zip(features, x, strict=True)), known
+
+
+def with_spares(X):
+    """Return rows with the features that a fitted model keeps for what comes late."""
+    return np.pad(X, ((0, 0), (0, SPARES)))
 
 
 def learned(n, options=QUICK):
@@ -80,17 +85,19 @@ def test_equal_to_the_estimator_bit_for_bit(options):
     Y[1:] = hide(Y)[1:]
     Y[30:][np.random.default_rng(0).random(30) < 0.3] = np.nan  # time passes with such rows
     Y[3, 0] = 1.0
-    model, clf = RiverEFCML(**options), EFCMLClassifier(**options)
+    model, clf, padded = RiverEFCML(**options), *(EFCMLClassifier(**options) for _ in "ab")
     for t, (x, y) in enumerate(dicts(X, Y)):
         if t:
-            answer, expected = model.predict_proba_one(x), clf.predict_proba(X[[t]])[0].tolist()
+            twin, row = (padded, with_spares(X[[t]])) if model.n_rules else (clf, X[[t]])
+            answer, expected = model.predict_proba_one(x), twin.predict_proba(row)[0].tolist()
             assert [answer[name][True] for name in LABELS] == expected
             assert [answer[name][False] for name in LABELS] == [1.0 - p for p in expected]
-            assert list(model.predict_one(x).values()) == clf.predict(X[[t]])[0].tolist()
+            assert list(model.predict_one(x).values()) == twin.predict(row)[0].tolist()
         model.learn_one(x, y)
         clf.partial_fit(X[[t]], Y[[t]])
-    assert freeze(model.learner) == freeze(clf.learner_)
-    assert model.n_rules == clf.n_rules_ > 1
+        padded.partial_fit(with_spares(X[[t]]), Y[[t]])
+    assert freeze(model.learner) == freeze(padded.learner_)
+    assert model.n_rules == padded.n_rules_ > 1
 
 
 def test_a_warm_up_answers_in_plain_python():
@@ -142,9 +149,10 @@ def test_gaps_of_the_warm_up_are_those_of_the_learner(rng):
         if t < WARM - 1:
             assert all(len(row) == len(model.feature_names) for row, _ in model.learner.held)
     assert model.feature_names == FEATURES
-    clf.partial_fit(X, Y)
+    clf.partial_fit(with_spares(X), Y)
     for t, (x, _) in enumerate(dicts(X[-5:], Y[-5:]), start=WARM + 5):
-        np.testing.assert_allclose(chances(model, x), clf.predict_proba(X[[t]])[0], rtol=1e-6)
+        expected = clf.predict_proba(with_spares(X[[t]]))[0]
+        np.testing.assert_allclose(chances(model, x), expected, rtol=1e-6)
 
 
 def test_a_feature_that_is_missing_is_nan_to_the_learner():
@@ -156,7 +164,7 @@ def test_a_feature_that_is_missing_is_nan_to_the_learner():
         ({"a": 0.4, "b": np.float32("nan")}, [0.4, nan, nan]),
         ({}, [nan, nan, nan]),
     ]:
-        row = np.array([row])
+        row = with_spares(np.array([row]))
         assert chances(model, missing) == learner.answer(row).probabilities[0].tolist()
         model.learn_one(missing, y)
         learner.learn(row, np.array([[1.0, 0.0, 1.0]]))
@@ -180,7 +188,7 @@ def test_a_row_that_breaks_off_leaves_neither_features_nor_labels(rows, monkeypa
     assert freeze(model) == before
 
 
-def test_features_after_the_warm_up_are_counted_and_ignored():
+def test_features_after_the_warm_up_are_counted_and_then_learned():
     model, twin = learned(WARM), learned(WARM)
     x, y = {"a": 1.0, "b": 0.0, "c": 0.5}, {"u": True, "v": False, "w": True}
     with warnings.catch_warnings():  # asking does not warn or count
@@ -200,6 +208,75 @@ def test_features_after_the_warm_up_are_counted_and_ignored():
     assert model.unknown_features_ == {"late": 2, "later": 1}
     assert model.feature_names == FEATURES
     assert freeze(model.learner) == freeze(twin.learner)
+    for t in range(ENOUGH - 2):
+        model.learn_one(x | {"late": t % 3}, y)
+        twin.learn_one(x, y)
+    assert freeze(model.learner) == freeze(twin.learner)
+    with pytest.warns(UserWarning, match="'late' has come often: it is learned"):
+        model.learn_one(x | {"late": 0.5}, y)
+    twin.learner.learn(np.array([[1.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0]]), np.array([[1.0, 0.0, 1.0]]))
+    assert model.feature_names == (*FEATURES, "late")
+    assert model.unknown_features_ == {"late": ENOUGH, "later": 1}
+    assert freeze(model.learner) == freeze(twin.learner)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(ENOUGH + 1):
+            model.learn_one(x | dict.fromkeys("54321", 1.0), y)
+    assert model.feature_names == (*FEATURES, "late", "1", "2", "3")  # there is room for four
+
+
+def test_a_late_feature_that_decides_a_label_is_learned():
+    """After it has come, decisions are nearly as good as with a feature that was always there."""
+    rng, n, late = np.random.default_rng(0), 3000, 1000
+    X = rng.normal(size=(n, 4))
+    Y = np.c_[X[:, 0] > 0, X[:, 1] + X[:, 2] > 0, X[:, 3] > 0]
+    rows = [*dicts(X, Y.astype(float), features="abcz")]
+    right = {}
+    for known in (0, late):
+        model, right[known] = RiverEFCML(warmup_rows=100), 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for t, (x, y) in enumerate(rows):
+                x = x if t >= known else {name: x[name] for name in "abc"}
+                if t >= late + 200:
+                    right[known] += sum(model.predict_one(x)[name] == y[name] for name in y)
+                model.learn_one(x, y)
+        assert model.feature_names == ("a", "b", "c", "z")
+    assert right[late] > right[0] - 0.02 * 3 * (n - late - 200)
+    assert "z" in model.rules[0].sentence()
+
+
+def test_a_category_is_read_as_one_thing():
+    """Also a value that comes late."""
+    rng, model = np.random.default_rng(1), RiverEFCML(warmup_rows=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for t in range(900):
+            places = ("city", "harbour", "suburb")[: 2 + (t > 300)]
+            zone = places[rng.integers(len(places))]
+            x = {f"zone={one}": int(one == zone) for one in places} | {"size": rng.normal()}
+            model.learn_one(x, {"late": zone == "suburb", "large": x["size"] > 0})
+    assert "zone=suburb" in model.feature_names
+    text = str(model.rules)
+    assert "zone is suburb" in text or "zone is mostly suburb" in text, text
+    assert "zone=" not in text and "unused" not in text
+
+
+def test_the_first_row_of_a_label_can_be_counted():
+    """Not KeyError: an answer has False for a label that the model does not know."""
+    metric = metrics.multioutput.MicroAverage(metrics.Accuracy())
+    rows = [*dicts(*stream(40), labels=("v", "w", "u"))]
+    late = [(x, y if t > 20 else {"v": y["v"]}) for t, (x, y) in enumerate(rows)]
+    evaluate.progressive_val_score(late, RiverEFCML(**QUICK), metric)
+    model = RiverEFCML(**QUICK)
+    model.learn_one({"a": 1.0}, {"v": True})
+    assert model.predict_one({"a": 1.0})["w"] is False
+    assert model.predict_proba_one({"a": 1.0})["w"] == {True: 0.0, False: 1.0}
+    model.add_labels(["w", "u"])
+    assert [*model.predict_one({"a": 1.0})] == ["v", "w", "u"]
+    for wrong in ([], ["v"], ["x", "x"]):
+        with pytest.raises(ValueError, match="labels must be a list of new names"):
+            model.add_labels(wrong)
 
 
 @pytest.mark.parametrize("at", [1, WARM - 1, WARM, WARM + 5])
@@ -211,15 +288,20 @@ def test_labels_that_appear_later(at):
             learner.add_labels(2)
         model.learn_one(x, y if t >= at else {"v": y["v"]})
         columns = [0, 2, 1] if t >= at else [0]  # u and w come together, in this order
-        learner.learn(X[[t]], np.ascontiguousarray(Y[[t]][:, columns]))
+        if t == WARM - 1:
+            learner.take_features(3 + SPARES)
+            learner.held = [(with_spares(row[None])[0], known) for row, known in learner.held]
+        row = with_spares(X[[t]]) if t >= WARM - 1 else X[[t]]
+        learner.learn(row, np.ascontiguousarray(Y[[t]][:, columns]))
         assert list(model.predict_one(x)) == (["v", "u", "w"] if t >= at else ["v"])
     assert model.label_names == ("v", "u", "w")
     assert freeze(model.learner) == freeze(learner)
 
 
 def test_missing_labels_are_unknown_and_numbers_of_all_kinds_are_read():
-    clf = EFCMLClassifier(**QUICK).partial_fit(*stream(WARM + 5))
-    clf.partial_fit([[1.0, 0.3, -0.5]], [[1.0, np.nan, np.nan]])
+    X, Y = stream(WARM + 5)
+    clf = EFCMLClassifier(**QUICK).partial_fit(with_spares(X), Y)
+    clf.partial_fit(with_spares([[1.0, 0.3, -0.5]]), [[1.0, np.nan, np.nan]])
     for one in (True, 1, np.float32(1.0), np.True_, Fraction(1)):
         for y in ({"u": one}, {"u": one, "v": None, "w": math.nan}):
             model = learned(WARM + 5)
@@ -282,9 +364,11 @@ def test_rules_and_explanations_use_the_names():
     with pytest.raises(ValueError, match="there are no rules yet: they come when warmup_rows"):
         model.explain_one({"a": 1.0})
     model = learned(WARM + 10)
-    clf = EFCMLClassifier(**QUICK).partial_fit(*stream(WARM + 10))
-    assert (model.rules.feature_names, model.rules.label_names) == (FEATURES, LABELS)
+    X, Y = stream(WARM + 10)
+    clf = EFCMLClassifier(**QUICK).partial_fit(with_spares(X), Y)
+    assert model.rules.feature_names[:3] == FEATURES
+    assert model.rules.label_names == LABELS
     why, row = model.explain_one({"c": 0.5, "a": 1.0}), [1.0, np.nan, 0.5]
-    np.testing.assert_array_equal(why.x, row)
-    np.testing.assert_array_equal(why.score, clf.explain(row).score)
-    assert (why.feature_names, why.label_names) == (FEATURES, LABELS)
+    np.testing.assert_array_equal(why.x[:3], row)
+    np.testing.assert_array_equal(why.score, clf.explain(row + [0.0] * SPARES).score)
+    assert (why.feature_names[:3], why.label_names) == (FEATURES, LABELS)

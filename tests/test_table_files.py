@@ -1,13 +1,16 @@
 """Tables from CSV files, data frames and Parquet files, at once and in blocks."""
 
+import bz2
 import gc
+import gzip
 import io
+import lzma
 from itertools import product
 
 import numpy as np
 import pandas
 import pytest
-from helpers.mixed_tables import LABELS, WRITTEN, messy_frame, mixed_text, refused
+from helpers.mixed_tables import LABELS, WRITTEN, features_of, messy_frame, mixed_text, refused
 from numpy.testing import assert_array_equal
 
 from efcml import datasets
@@ -74,7 +77,7 @@ def test_a_csv_file_is_read(write):
     assert ds.feature_names == ('a "b", c', "x", "k")
     assert_array_equal(ds.X, [[1.5, 2, 7], [-1, 3, 7], [4, 0, 7]])
     assert_array_equal(ds.Y, [[0], [1], [NAN]])
-    assert ds.table is None
+    assert ds.table.special == []
     assert datasets.from_csv(write('x,"a,b"\n1,0\n'), "a,b").label_names == ("a,b",)
     for wrong in ("", ";;", '"', "\n", 3):
         message = refused(datasets.from_csv, write(SONGS), 2, delimiter=wrong)
@@ -145,8 +148,8 @@ def test_a_frame_of_all_kinds_of_numbers_is_read():
     assert_array_equal(gaps.X, [[1], [NAN], [2]])
     frame = pandas.DataFrame({"code": pandas.Categorical([10, 2, 10, 2.5]), "y": [0, 1, 0, 1]})
     ds = datasets.from_frame(frame, "y", n_initial=4)  # no amounts
-    assert ds.feature_names == ("code=10", "code=2", "code=2.5")
-    assert_array_equal(ds.X, np.eye(3)[[0, 1, 0, 2]])
+    assert features_of(ds) == ("code=10", "code=2", "code=2.5")
+    assert_array_equal(ds.X[:, :3], np.eye(3)[[0, 1, 0, 2]])
     ds = datasets.from_frame(frame.astype({"code": float, "y": "category"}), "y")
     assert (ds.feature_names, ds.Y[:, 0].tolist()) == (("code",), [0, 1, 0, 1])
 
@@ -404,3 +407,43 @@ def test_a_rare_word_for_yes_may_come_late(write, in_blocks):
     rows = [f"{i},{'gut' if i == 300 else 'mittel' if i % 2 else 'schlecht'}" for i in range(400)]
     path = write("\n".join(["a,y", *rows]) + "\n")
     assert in_blocks(datasets.from_csv, path, "y", yes="gut").Y.sum() == 1
+
+
+def pack(path, ending):
+    """Compress a file."""
+    packed = path.with_name(path.name + ending)
+    with {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[ending](packed, "wb") as file:
+        file.write(path.read_bytes())
+    return packed
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
+def test_compressed_files_are_read(ending, write, in_blocks):
+    known = datasets.from_csv(write(MIXED), LABELS, n_initial=60)
+    packed = pack(write(MIXED), ending)
+    for how in ([], [in_blocks]):
+        found = [*how, datasets.from_csv]
+        check_same(found[0](*found[1:], packed, LABELS, n_initial=60), known)
+    packed.write_bytes(packed.read_bytes()[:-200])
+    assert f"{packed}: it cannot be unpacked" in refused(datasets.from_csv, packed, LABELS)
+    packed.write_bytes(b"no such thing")
+    assert "it cannot be unpacked" in refused(datasets.from_csv, packed, LABELS)
+    line = with_field(MIXED, 222, 5, "fast")
+    assert ", line 222: 'fast'" in refused(datasets.from_csv, pack(write(line), ending), LABELS)
+
+
+def test_numbers_of_rows_that_were_written_too_are_left_out(tmp_path):
+    frame = number_frame()
+    frame.to_csv(tmp_path / "t.csv")
+    ds = datasets.from_csv(tmp_path / "t.csv", LABELS)
+    assert ds.feature_names == ("w", "x", "y", "z")
+    assert ds.table.lines[0] == "Unnamed: 0: left out, it has no name: numbers of rows"
+    assert_array_equal(ds.X, datasets.from_frame(frame, LABELS).X)
+    again = pandas.read_csv(tmp_path / "t.csv")  # which calls it so, too
+    assert datasets.from_frame(again, LABELS).table == ds.table
+
+
+def test_columns_may_be_called_by_numbers():
+    frame = pandas.DataFrame(np.c_[np.arange(12.0).reshape(6, 2), [0, 1] * 3])
+    ds = datasets.from_frame(frame, [2], kinds={1: "drop"})
+    assert (ds.feature_names, ds.label_names) == (("0",), ("2",))

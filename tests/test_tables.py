@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas
 import pytest
-from helpers.mixed_tables import LABELS, mixed_text, refused, write_mixed
+from helpers.mixed_tables import LABELS, features_of, mixed_text, refused, write_mixed
 from numpy.testing import assert_allclose, assert_array_equal
 
 from efcml import datasets
@@ -41,7 +41,7 @@ def read(tmp_path):
 
 
 def test_a_mixed_table_becomes_features(plays):
-    names = plays.feature_names
+    names = features_of(plays)
     played = ("played: days since 2024-03-01", "played: month", "played: hour")
     assert names[:3] == played
     assert names[3:10] == tuple(f"played: day of week={day}" for day in calendar.day_name)
@@ -60,10 +60,10 @@ def test_a_mixed_table_becomes_features(plays):
         frame["member"] == "yes",
         frame["tempo"],
     ]
-    assert_array_equal(plays.X[:, 3:], np.transpose(expected))
+    assert_array_equal(plays.X[:, 3 : len(names)], np.transpose(expected))
     assert_array_equal(plays.Y, frame[["liked", "skipped"]])
     assert "song: left out as a name or free text: all are different" in str(plays.table)
-    assert repr(plays.table) == "TableEncoder(8 columns, 28 features, 2 labels)"
+    assert repr(plays.table) == "TableEncoder(8 columns, 32 features, 2 labels)"
     assert plays.table.lines[-2:] == ["note: left out, it is empty", "tempo: number"]
 
 
@@ -118,25 +118,25 @@ def test_a_column_becomes_features(name, read):
     fields, names = fields.split(), names.split(";" if ";" in names else None)
     quoted = [f'"{text.strip("_").replace(";", ",").replace("~", " ")}"' for text in fields]
     ds = read({"g": quoted, "flag": (["yes", "no"] * len(fields))[: len(fields)]})
-    assert ds.feature_names == (*names, "flag")
+    assert features_of(ds) == (*names, "flag")
     if len(names) > 1 and np.ndim(values) == 1:
         values = np.eye(len(names))[values]
-    assert_allclose(ds.X[:, :-1], np.reshape(values, (len(fields), -1)), rtol=0, atol=1e-9)
+    assert_allclose(ds.X[:, : len(names)], np.reshape(values, (len(fields), -1)), rtol=0, atol=1e-9)
     assert said in str(ds.table)
 
 
 def test_values_and_days_are_those_of_the_initial_part(read):
     """What comes later is other, if there was one already, else none of them."""
-    ds = read({"g": ["a", "b"] * 10 + ["c"] * 20}, n_initial=20)
-    assert ds.feature_names == ("g=a", "g=b")
-    assert_array_equal(ds.X, [*np.eye(2)[[0, 1] * 10], *np.zeros((20, 2))])
+    ds = read({"g": ["a", "b"] * 10 + ["c"] * 19}, n_initial=20)
+    assert features_of(ds) == ("g=a", "g=b")
+    assert_array_equal(ds.X[:, :2], [*np.eye(2)[[0, 1] * 10], *np.zeros((19, 2))])
     ds = read({"g": ["a"] * 10 + ["b"] * 10}, n_initial=10)  # one value alone is no group
-    assert ds.feature_names == ("g=a", "g=other")
-    assert_array_equal(ds.X, np.repeat(np.eye(2), 10, axis=0))
+    assert features_of(ds) == ("g=a", "g=other")
+    assert_array_equal(ds.X[:, :2], np.repeat(np.eye(2), 10, axis=0))
     days = ["5.3.2024", "4.3.2024", "1.3.2024"]
     assert_array_equal(read({"d": days}, n_initial=2).X[:, 0], [1, 0, -3])
     ds = read({"g": ["a", "b", "a", "c"] * 10}, n_initial=0)
-    assert (ds.n_initial, ds.feature_names) == (0, ("g=a", "g=b", "g=c"))
+    assert (ds.n_initial, features_of(ds)) == (0, ("g=a", "g=b", "g=c"))
 
 
 def test_a_few_words_among_many_numbers_or_dates_are_mistakes(read):
@@ -195,15 +195,15 @@ def test_days_and_months_are_told_apart(read):
 
 def test_features_of_one_name_are_refused(read):
     same = {"g": ["a", "b"] * 7, "g=a": NUMBERS[:14]}
-    assert "3 features have the names ('g=a', 'g=b', 'g=a')" in refused(read, same)
+    assert "features have the names ('g=a', 'g=b', 'g=a', 'unused" in refused(read, same)
 
 
 def test_columns_can_be_chosen(read):
     columns = {"id": [f"n{i}" for i in range(20)], "code": ["7", "8"] * 10, "z": ["u", "v"] * 10}
     ds = read(columns, kinds={"id": "drop", "z": "drop"})
-    assert (ds.feature_names, ds.table.lines[0]) == (("code",), "id: left out as you say")
+    assert (features_of(ds), ds.table.lines[0]) == (("code",), "id: left out as you say")
     ds = read(columns, kinds={"z": "drop", "code": "category", "id": "category"})
-    assert (ds.feature_names[0], *ds.feature_names[-2:]) == ("id=n0", "code=7", "code=8")
+    assert (features_of(ds)[0], *features_of(ds)[-2:]) == ("id=n0", "code=7", "code=8")
     for kinds, words in (
         ({"w": "drop"}, "'w' cannot be taken as drop: choose among the columns 'id, code, z'"),
         ({"y": "drop"}, "'y' cannot be taken as drop"),
@@ -224,7 +224,7 @@ def test_the_first_problem_is_told_with_its_line(tmp_path, capsys):
     assert capsys.readouterr() == ("", f"efcml: {told}\n")
     path.write_text(path.read_text().replace("2,jazz", "1,jazz"))
     told = "line 3: 'oops' in column 'x' is no number: replace it, drop the column or take it as a"
-    assert refused(datasets.from_csv, path, "y").endswith(f"{told} category")
+    assert refused(datasets.from_csv, path, "y").endswith(f"{told} category, or say missing='oops'")
     told = "line 4: '3.1.2024' in column 'when' is no date (year-month-day): replace it, drop the"
     path.write_text(path.read_text().replace("oops", "2"))
     assert told in refused(datasets.from_csv, path, "y")
@@ -243,7 +243,7 @@ def test_later_rows_are_encoded_as_the_first(plays, tmp_path):
     assert X.index.tolist() == Y.index.tolist() == [5, 6, 7, 8]
     path.write_text("genre,played,town,tempo,member\npolka,2024-05-01,x,99,1.0\n")
     X = plays.table.encode(path)
-    assert X[0].tolist() == [61, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, *[0] * 12, 1, 1, 99]
+    assert X[0].tolist() == [61, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, *[0] * 12, 1, 1, 99, *[0] * 4]
 
 
 def test_later_rows_that_do_not_fit_are_refused(plays, tmp_path):
@@ -283,6 +283,12 @@ LIES = {
     "a label among features": lambda facts: facts["columns"].append(facts["labels"][0]),
     "a feature among labels": lambda facts: facts["labels"].append(column_of(facts, "genre")),
     "no columns": lambda facts: facts.pop("columns"),
+    "a feature too many for new words": lambda facts: facts.update(spares=10**9),
+    "a new word of no column": lambda facts: facts.update(late=[["nowhere", "x"]]),
+    "a new word that is a number": lambda facts: facts.update(new=[["genre", 3, 1]]),
+    "a decimal sign that is none": lambda facts: facts.update(decimal=";"),
+    "a unit that is no word": lambda facts: column_of(facts, "tempo").update(unit=[]),
+    "gaps that are no words": lambda facts: column_of(facts, "tempo").update(gaps=[1]),
     "another fact": lambda facts: column_of(facts, "tempo").update(more=1),
 }
 
@@ -294,3 +300,185 @@ def test_an_encoder_from_a_file_makes_as_many_numbers_as_it_names(lie, plays):
     LIES[lie](facts)
     with pytest.raises((ValueError, TypeError, KeyError)):
         TableEncoder.from_facts(facts)
+
+
+def labelled(columns):
+    """Return a frame of these columns and a label y, which is 0 and 1 in turns."""
+    frame = pandas.DataFrame(columns)
+    return frame.assign(y=np.arange(len(frame)) % 2)
+
+
+N = range(60)
+WRITTEN_SO = {  # fields, numbers, what is said
+    "percent": ([f"{i / 8} %" for i in N], [i / 8 for i in N], "number, in %"),
+    "euros": ([f"EUR {i}.50" for i in N], [i + 0.5 for i in N], "number, in EUR"),
+    "debts": ([f"-${i + 1}.5" for i in N], [-i - 1.5 for i in N], "number, in $"),
+    "crowns": ([f"{i},5 sek" for i in N], [i + 0.5 for i in N], "number, in SEK"),
+    "clock": ([f"{i % 24}:{i:02d}" for i in N], [i % 24 + i / 60 for i in N], "time of day"),
+    "noon": ([f"{i % 11 + 1}:30 pm" for i in N], [i % 11 + 13.5 for i in N], "time of day"),
+    "unknown": ([*map(str, N[:-1]), "Unknown"], [*N[:-1], NAN], "number, 1 gap with 'unknown'"),
+    "a habit": ([*map(str, N[:-3]), *["weg"] * 3], [*N[:-3], *[NAN] * 3], "3 gaps with 'weg'"),
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN_SO)
+def test_amounts_times_and_unknown_numbers(how, tmp_path):
+    fields, values, said = WRITTEN_SO[how]
+    frame = labelled({"g": fields, "w": ["u", "v"] * 30})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for ds in (datasets.from_frame(frame, "y"), datasets.from_csv(tmp_path / "t.csv", "y")):
+        assert_allclose(ds.X[:, 0], values, rtol=1e-12)
+        assert said in str(ds.table)
+        assert_array_equal(ds.table.encode(tmp_path / "t.csv"), ds.X)
+
+
+def test_a_unit_that_was_not_learned_is_refused_and_a_word_can_be_a_gap():
+    frame = labelled({"g": [f"EUR {i}" for i in N]})
+    table = datasets.from_frame(frame, "y").table
+    for wrong in ("USD 5", "5"):
+        message = refused(table.encode, pandas.DataFrame({"g": [wrong]}))
+        assert (
+            message == f"the frame, row 0: '{wrong}' in column 'g' is no number in EUR: replace it"
+        )
+    frame = labelled({"g": [*map(str, range(59)), "oops"]})
+    assert "or say missing='oops'" in refused(datasets.from_frame, frame, "y")
+    frame["y"] = frame["y"].astype(str).replace("1", "Oops", regex=False)
+    for missing in ("OOPS", ["oops"]):
+        ds = datasets.from_frame(frame, "y", missing=missing)
+        assert np.isnan(ds.X[:, 0]).sum() == 1 and np.isnan(ds.Y).sum() == 30
+        assert_array_equal(ds.table.encode_with_labels(frame)[1], ds.Y)
+
+
+def test_codes_stay_as_they_are_written(tmp_path):
+    """Zeros in front, long ids, and whole numbers that are dates; also beside a gap."""
+    zips, ids = ["01234", "1234"], [str(2**60), str(2**60 + 1)]
+    days = [f"202403{i + 1:02d}" for i in range(20)]
+    frame = labelled({"zip": zips * 10, "id": ids * 10, "day": days})
+    frame.loc[3, ["id", "day"]] = None
+    options = {"kinds": {"id": "category", "day": "%Y%m%d"}, "n_initial": 20, "name": "t"}
+    known = datasets.from_frame(frame, "y", **options)
+    assert features_of(known)[:5] == (
+        *(f"zip={one}" for one in zips),
+        *(f"id={one}" for one in (*ids, "missing")),
+    )
+    assert_array_equal(known.X[:, :4].sum(axis=0), [10, 10, 10, 9])
+    assert known.X[:6, 5].tolist()[:3] == [0, 1, 2] and np.isnan(known.X[3, 5])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    whole = frame.astype({"id": "Int64", "day": "Int64"})
+    whole.to_parquet(tmp_path / "t.parquet")
+    for source in (tmp_path / "t.csv", whole, tmp_path / "t.parquet"):
+        ds = datasets.from_csv(source, "y", **options)
+        assert (ds.feature_names, ds.table) == (known.feature_names, known.table)
+        assert_array_equal(ds.X, known.X)
+        assert_array_equal(known.table.encode(source), known.X)
+
+
+def test_an_encoder_reads_files_as_the_first_was_written(tmp_path):
+    """And refuses what is written otherwise: 1,234 is either a thousand or a bit more than one."""
+    path = tmp_path / "t.csv"
+
+    def write(text):
+        path.write_text(text)
+        return path
+
+    rows = "".join(f'"{i + 1},234.50",{i},{i % 2}\n' for i in range(30))
+    table = datasets.from_csv(write(f"x,n,y\n{rows}"), "y").table
+    assert_array_equal(table.encode(write('x,n\n"1,234",2\n')), [[1234, 2]])
+    other = write("x;n\n1,234;2\n")
+    message = refused(table.encode, other)
+    assert message.startswith(f"{path}, line 1: ';' separates columns, and ',' those of the table")
+    assert_array_equal(table.encode(other, decimal=","), [[1.234, 2]])
+    assert_array_equal(table.encode(other, decimal="."), [[1234, 2]])
+    for row in ('"5,50",2', '1.5,"2,5"'):
+        why = "has another decimal sign than '.': say decimal=','"
+        assert why in refused(table.encode, write(f"x,n\n{row}\n"))
+    table = TableEncoder.from_facts(json.loads(json.dumps(asdict(table))))  # as in a model file
+    assert (table.delimiter, table.decimal) == (",", ".")
+    rows = "".join(f"1.{200 + i % 9};{i % 2}\n" for i in range(250))
+    ds = datasets.from_csv(write(f"x;y\n{rows}5,50;1\n"), "y")
+    assert ds.X[[0, -1], 0].tolist() == [1200.0, 5.5]
+    assert_array_equal(ds.table.encode(write("x;y\n1.200;1\n")), [[1200]])
+
+
+def test_moments_with_and_without_a_zone_do_not_mix(tmp_path):
+    moments = pandas.date_range("2024-03-01", periods=60, freq="7h", tz="Europe/Berlin")
+    zoned, naive = (labelled({"d": m}) for m in (moments, moments.tz_localize(None)))
+    for known, other, has in ((zoned, naive, "no time zone"), (naive, zoned, "a time zone")):
+        ds = datasets.from_frame(known, "y")
+        known.to_csv(tmp_path / "known.csv", index=False)
+        other.to_csv(tmp_path / "other.csv", index=False)
+        assert_array_equal(ds.table.encode(tmp_path / "known.csv"), ds.X)
+        for source in (other, tmp_path / "other.csv"):
+            assert f"in column 'd' has {has}, and what was learned" in refused(
+                ds.table.encode, source
+            )
+    both = pandas.DataFrame({"d": [*zoned["d"].map(str), "2024-03-05 10:00:00"]})
+    assert "'2024-03-05 10:00:00' in column 'd' has no time zone" in refused(
+        datasets.from_frame, labelled(both), "y"
+    )
+
+
+def zones(n_new):
+    """Return a table in which a zone is new after 120 rows, and one more at the end."""
+    rng = np.random.default_rng(0)
+    words = [*rng.choice(["city", "harbour"], 120), *["suburb", "city"] * n_new, *["isle"] * 3]
+    return labelled({"zone": words, "size": rng.normal(size=len(words))})
+
+
+def test_a_new_word_becomes_a_feature_once_it_has_come_often():
+    ds = datasets.from_frame(zones(30), "y", n_initial=60)
+    assert features_of(ds) == ("zone=city", "zone=harbour", "size", "zone=suburb")
+    expected = [float(i % 2 == 0 and i >= 40) for i in range(60)] + [0.0] * 3
+    assert_array_equal(ds.X[120:, 3], expected)
+    assert "new words that are features by now: zone=suburb" in str(ds.table)
+    assert ds.notes == (
+        "'suburb' is new in column 'zone' (20 rows) and is a feature from now on",
+        "'isle' is new in column 'zone' (3 rows) and counts as other: 20 rows make it a feature",
+    )
+    again = TableEncoder.from_facts(json.loads(json.dumps(asdict(ds.table))))
+    assert again == ds.table
+    assert again.encode(pandas.DataFrame({"zone": ["suburb", "isle"], "size": [1, 2]})).to_numpy()[
+        :, [0, 1, 3]
+    ].tolist() == [[0, 0, 1], [0, 0, 0]]
+
+
+def test_following_a_table_in_parts_gives_the_same(rng):
+    frame, known = zones(80), datasets.from_frame(zones(0)[:120], "y", n_initial=60).table
+    frame.loc[[130, 150], "zone"] = None
+    whole_X, whole_Y, whole = known.follow(frame)
+    cuts = [0, *sorted(rng.choice(np.arange(1, len(frame)), 5, replace=False)), len(frame)]
+    encoder, parts = known, []
+    for first, last in zip(cuts, cuts[1:], strict=False):
+        X, _, encoder = encoder.follow(frame[first:last])
+        parts.append(X)
+    assert_array_equal(np.concatenate(parts), whole_X)
+    assert (encoder, whole_Y[:, 0].tolist()) == (whole, frame["y"].tolist())
+    assert len(whole.news(known)) == 2 and whole.news(encoder) == []
+
+
+def test_only_as_many_new_words_as_there_are_features_for(read):
+    words = [f"{chr(97 + i)}{chr(97 + i)}" for i in range(7) for _ in range(25)]
+    ds = read({"g": ["aa", "bb"] * 20 + words}, n_initial=40)
+    assert ds.feature_names == tuple(f"g={2 * x}" for x in "abcdef")
+    assert "'gg' is new in column 'g' (25 rows) and counts as other: no feature is left" in str(
+        ds.notes
+    )
+
+
+def test_a_column_that_alone_tells_a_label_is_pointed_out():
+    rng = np.random.default_rng(0)
+    late, other = rng.random(400) < 0.2, rng.random(400) < 0.5
+    frame = pandas.DataFrame(
+        {
+            "closed": np.where(late, rng.normal(9, 1, 400), rng.normal(2, 1, 400)),
+            "state": np.where(late, rng.choice(["escalated", "lost"], 400), "ok"),
+            "hint": np.where(late ^ (rng.random(400) < 0.1), "u", "v"),
+            "size": rng.normal(size=400),
+            "at": pandas.date_range("2024-03-01", periods=400, freq="97min"),
+            "late": late.astype(int),
+            "other": other.astype(int),
+        }
+    )
+    told = [note for note in datasets.from_frame(frame, 2).notes if "alone" in note]
+    why = "alone tells label 'late': is it known in time? If not, leave it out (--kind"
+    assert told == [f"column {one!r} {why} {one}=drop)" for one in ("closed", "state")]

@@ -173,7 +173,7 @@ def summarise(options: Namespace, ds: Dataset, run: StreamRun) -> Facts:
         "seed": options.seed,
         "quick": options.quick,
         "left_out": [] if background is None else background.left_out,
-        "columns": [] if ds.table is None else ds.table.lines,
+        "columns": ds.table.lines if ds.table is not None and ds.table.special else [],
         "notes": [*ds.notes],
     }
     return without_nan(facts_of(result, run.model, active, ds) | more)

@@ -9,19 +9,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from efcml.support.files import kind_of
+
 if TYPE_CHECKING:
     from efcml.datasets import Dataset
     from efcml.support.aliases import Facts
 
 BUILT_IN = "drifting-clusters"
 TABLES = (".csv", ".tsv", ".parquet")
-OF_TABLES = ("labels", "kind", "decimal", "yes")  # options
+OF_TABLES = ("labels", "kind", "decimal", "yes", "missing")  # options
 
 
 def add_source(parser: ArgumentParser, **how_many: Any) -> None:
     """Add the arguments that name the data."""
     add = parser.add_argument
     where = "a name of `efcml datasets list`, or a .csv, .tsv, .parquet or .arff file"
+    where += ", also packed as .gz, .bz2 or .xz"
     where += f" ({BUILT_IN} if not given)" if "default" in how_many else ""
     add("data", metavar="DATASET|FILE", help=where, **how_many)
     what = "label columns of a table (all but ARFF): names, or how many of the last ones"
@@ -32,6 +35,8 @@ def add_source(parser: ArgumentParser, **how_many: Any) -> None:
     add("--decimal", metavar="SIGN", help="the decimal sign of a table, . or , (else found)")
     what = "the word by which a label is there; all others are no"
     add("--yes", metavar="WORD", help=what)
+    what = "a word that says that nothing is known; may be repeated"
+    add("--missing", action="append", default=[], metavar="WORD", help=what)
     add("--xml", metavar="FILE", help="label file of an ARFF file (MULAN)")
     add("--initial", metavar="N", type=int, help="rows of the initial part")
 
@@ -41,7 +46,7 @@ def check_source(options: Namespace, sources: Sequence[str]) -> None:
 
     Nothing is loaded before that takes a second.
     """
-    kinds = {source: Path(source).suffix.lower() for source in sources}
+    kinds = {source: kind_of(source) for source in sources}
     for name in (*OF_TABLES, "xml"):
         wanted = [".arff"] if name == "xml" else TABLES
         if getattr(options, name) and not {*kinds.values()} & {*wanted}:
@@ -66,7 +71,7 @@ def read_source(options: Namespace, data: str) -> Dataset:
     """Return the data set or file of this name, read as the arguments say."""
     from efcml import datasets
 
-    kind, labels = Path(data).suffix.lower(), options.labels
+    kind, labels = kind_of(data), options.labels
     initial = {} if options.initial is None else {"n_initial": options.initial}
     if kind == ".arff":
         ds = datasets.from_arff(data, options.xml, **initial)
@@ -74,10 +79,11 @@ def read_source(options: Namespace, data: str) -> Dataset:
         labels = int(labels) if labels.isdigit() else labels
         kinds = dict(read_pair("--kind", text) for text in options.kind)
         given: Any = {"kinds": kinds, "decimal": options.decimal, "yes": options.yes}
+        given["missing"] = options.missing
         ds = datasets.from_csv(data, labels, **given, **initial)
     else:
         return datasets.load(data, **initial)
-    if ds.table is not None:
+    if ds.table is not None and ds.table.special:
         print("\n  ".join([f"efcml: columns of {ds.name}", *ds.table.lines]), file=sys.stderr)
     for note in ds.notes:
         print(f"efcml: note: {note}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite, nan
 from numbers import Real
 from typing import Any
@@ -10,19 +10,23 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from efcml.explain import Explanation, RuleList, explain_row, read_rules
+from efcml.estimators.classifier import column_kinds
+from efcml.explain import ColumnKinds, Explanation, RuleList, explain_row, read_rules
 from efcml.model.labels import Answer, plain_answer
 from efcml.model.learner import Learner
 from efcml.model.params import Parameters, Params
+from efcml.model.projection import directions
 from efcml.support.aliases import Floats
 from efcml.support.declared import with_parameters
 from efcml.support.guard import interrupts_held, one_at_a_time
 from efcml.support.imports import extra_for
+from efcml.support.statistics import UNUSED
 
 with extra_for("RiverEFCML"):
     from river import base
 
 NUMBERS = (Real, np.bool_)  # numpy's truth values do not count as real numbers
+SPARES, ENOUGH = 4, 20  # features that may come late; rows that must have had one before
 GAPS = ("NoneType", "NAType", "NaTType")  # the last two are of pandas
 
 
@@ -31,17 +35,19 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     """Evolving multi-label fuzzy classifier for river.
 
     The same learner as in `EFCMLClassifier`: on complete rows both give the same scores to the last
-    bit.
+    bit, if the estimator has four more features, which are 0: they are kept for what comes late.
 
     - **Warm-up.** The first ``warmup_rows`` rows (200 unless told otherwise) are held. Label
       frequencies answer, and with them what similar rows had, as far as that is better. Before the
       first row the answer is ``{}``.
     - **Features** are finite numbers and are scaled inside. One that is missing in a row, or None
       or NaN there, is what each rule expects of it; if there are more than 300, as words of a text,
-      it is 0. Those that come after the warm-up are left out, with one warning.
+      it is 0. One that comes after the warm-up is left out until 20 rows have had it. Then it is
+      learned, if it is one of the first four; where there are more than 300, none is.
     - **Labels** are True or False, or 1 and 0, and may appear at any time: all rows so far count as
-      not having them. One that is known to the model and missing in ``y``, or None or NaN, is
-      unknown in this row; say False if it is absent.
+      not having them, and answers have False for one that the model does not know. One that it
+      knows and that is missing in ``y``, or None or NaN, is unknown in this row; say False if it is
+      absent.
 
     Parameters
     ----------
@@ -52,7 +58,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     learner : Learner
         The learner behind it, for the functions of efcml that want one.
     unknown_features_ : Counter
-        How often `learn_one` left out each feature that came too late.
+        How often `learn_one` left out each feature that came after the warm-up.
 
     Examples
     --------
@@ -101,42 +107,69 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         new = sorted(features.keys() - self._columns.keys(), key=repr)
         absent = sorted(labels.keys() - self._labels.keys(), key=repr)
         before = dict(self.__dict__)
-        if absent or (new and learner.warming_up):
+        held, most = len(learner.held), learner.params.warmup_rows
+        ends = learner.warming_up and held + 1 >= most
+        if absent or ends or (new and learner.warming_up):
             before["learner"] = learner.copy()  # which then changes in more than one call
         try:
             if new and not learner.warming_up:
-                self._leave_out(new)
+                self._come_late(new)
             elif new:
                 self._columns = self._columns | numbered(new, len(self._columns))
-                learner.take_features(len(self._columns))
-                learner.held = [(self._widened(row), y) for row, y in learner.held]
+            if new or ends:
+                self._widen(SPARES if ends else 0)
             if absent:
-                self._labels = self._labels | numbered(absent, len(self._labels))
-                learner.add_labels(len(absent))
+                self.add_labels(absent)
             learner.learn(self._row(features), as_row(labels, self._labels))
         except BaseException:
             self.__dict__.update(before)
             raise
 
-    def _leave_out(self, features: list[Any]) -> None:
-        """Count features that came too late, and warn of the first."""
+    def add_labels(self, labels: Sequence[Any]) -> None:
+        """Take in labels that appear late; every row so far counts as not having them."""
+        if not labels or len({*self._labels, *labels}) < len(self._labels) + len(labels):
+            raise ValueError(f"labels must be a list of new names, each once; got {labels!r}.")
+        self.learner.add_labels(len(labels))
+        self._labels = self._labels | numbered([*labels], len(self._labels))
+
+    def _come_late(self, features: list[Any]) -> None:
+        """Count features that come after the warm-up; learn those that have come often enough."""
         if not self.unknown_features_:
             warnings.warn(
-                f"feature {features[0]!r} first came after the warm-up and is ignored, as all such "
-                "features are; unknown_features_ counts them.",
+                f"feature {features[0]!r} first came after the warm-up: it is ignored, as all such"
+                f" features are, until {ENOUGH} rows have had it; unknown_features_ counts them.",
                 stacklevel=5,
             )
-        self.unknown_features_ = self.unknown_features_ + Counter(features)
+        counts = self.unknown_features_ + Counter(features)
+        for name in features:
+            if counts[name] > ENOUGH and len(self._columns) < self.learner.n_features:
+                self._columns = self._columns | {name: len(self._columns)}
+                counts[name] -= 1
+                warnings.warn(f"feature {name!r} has come often: it is learned.", stacklevel=5)
+        self.unknown_features_ = counts
+
+    def _widen(self, spares: int) -> None:
+        """Make room for features that have come since, and some to come, unless they are many."""
+        learner, p = self.learner, len(self._columns)
+        if not learner.warming_up:
+            return
+        given, K = learner.params, learner.n_labels
+        if isinstance(given.relevance, tuple) or directions(given.projection, p + spares, K):
+            spares = 0
+        learner.take_features(p + spares)
+        learner.held = [(self._widened(row), y) for row, y in learner.held]
 
     def _row(self, features: dict[Any, float]) -> Floats:
         """Return features as a row (1, p); of many, what is not there is 0."""
-        return as_row(features, self._columns, 0.0 if self.learner.directions else nan)
+        row = as_row(features, self._columns, 0.0 if self.learner.directions else nan)
+        return np.pad(row, ((0, 0), (0, self.learner.n_features - len(self._columns))))
 
     def _widened(self, row: Any) -> Any:
         """Return a row that is held with room for features that have come since."""
         p = len(self._columns)
         if not self.learner.directions:
-            return np.append(row, np.full(p - len(row), nan))
+            row = np.append(row, np.full(p - len(row), nan))
+            return np.pad(row, (0, self.learner.n_features - p))
         row = row if hasattr(row, "indptr") else csr_array(np.nan_to_num(row)[None])
         return csr_array((row.data, row.indices, row.indptr), (1, p))
 
@@ -149,13 +182,14 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Any, bool]:
         """Return True or False for every label that has been seen; ``{}`` before the first."""
         decided = self._answer(x).decisions[0] == 1.0
-        return dict(zip(self._labels, decided.tolist(), strict=True))
+        return Answers(zip(self._labels, decided.tolist(), strict=True), unknown=False)
 
     @one_at_a_time
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, dict[bool, float]]:
         """Return for every label the probabilities of True and False; ``{}`` before the first."""
         chances = zip(self._labels, self._answer(x).probabilities[0].tolist(), strict=True)
-        return {name: {True: chance, False: 1.0 - chance} for name, chance in chances}
+        known = ((name, {True: chance, False: 1.0 - chance}) for name, chance in chances)
+        return Answers(known, unknown={True: 0.0, False: 1.0})
 
     @property
     def n_rules(self) -> int:
@@ -178,13 +212,31 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
         """The rules now, by what they decide, to be read or printed: a `RuleList`."""
         if not self._labels:
             raise ValueError("nothing has been learned yet: call learn_one first.")
-        return read_rules(self.learner, self.feature_names, self.label_names)
+        return read_rules(self.learner, None, self.label_names, self._kinds())
 
     @one_at_a_time
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Return why the model says what it says of one row: an `Explanation`."""
         row = self._row(read_features(x))
-        return explain_row(self.learner, row, self.feature_names, self.label_names)
+        return explain_row(self.learner, row, None, self.label_names, self._kinds())
+
+    def _kinds(self) -> ColumnKinds | None:
+        """Return names and kinds of the columns of the learner, if there are any."""
+        if not self._columns:
+            return None
+        free = (f"{UNUSED}{i}" for i in range(self.learner.n_features - len(self._columns)))
+        return column_kinds(self.learner, [*self._columns, *free])
+
+
+class Answers(dict[Any, Any]):
+    """Answers by label; for one that is not known they are those of a label that is not there."""
+
+    def __init__(self, answers: Any, unknown: Any) -> None:
+        super().__init__(answers)
+        self.unknown = unknown
+
+    def __missing__(self, label: Any) -> Any:
+        return self.unknown
 
 
 MUST_BE_FEATURE = (

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from efcml.support.aliases import Floats, PathLike
+from efcml.support.files import unpacked
 from efcml.support.masks import densify, fill_mask, is_sparse
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ Columns: TypeAlias = Sequence[str] | str
 
 FEW = 10  # rows from which little can be learned of a label
 MOST_INITIAL = 10_000  # rows, if nobody says how many
+LOOKED_AT, HARDLY = 2000, 0.02  # rows; share of rows with the rarer value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,6 +143,7 @@ def from_csv(
     decimal: str | None = None,
     yes: str | None = None,
     kinds: Mapping[str, str] | None = None,
+    missing: Columns = (),
     name: str | None = None,
     n_initial: int | None = None,
 ) -> Dataset:
@@ -163,6 +166,8 @@ def from_csv(
     kinds : dict of str to str, optional
         What columns are, if it is found wrong: ``"drop"``, ``"category"``, ``"date"``, or the
         format of a date, such as ``{"code": "category", "day": "%m/%d/%Y"}``.
+    missing : str or list of str, optional
+        Words that say that nothing is known, beside an empty field, ``NA`` and the like.
     name : str, optional
         That of the file without its ending if not given.
     n_initial : int, optional
@@ -172,32 +177,32 @@ def from_csv(
     from efcml.tables.encoder import TableEncoder, find_labels
     from efcml.tables.reading import in_words
 
-    chunks = reading.read_chunks(path, reading.CHUNK, delimiter, decimal)
+    kinds = {str(column): kind for column, kind in (kinds or {}).items()}
+    gaps = [missing] if isinstance(missing, str) else missing
+    as_text = reading.Dialect(texts=frozenset(kinds))
+    chunks = reading.read_chunks(path, reading.CHUNK, delimiter, decimal, as_text)
     begun = [*islice(chunks, 4)]  # enough to know how many rows are the initial part
     first, n_begun = begun[0], sum(map(len, begun))
     labels = find_labels(first.names, label_columns, first.where)
     given = n_initial if isinstance(n_initial, (int, np.integer)) and n_initial > 0 else None
     n_learned = given or choose_initial(None, n_begun) or n_begun
-    encoder = TableEncoder.learn(first, labels, n_learned, kinds or {}, yes or "")
-    parts = [encoder.encode_with_labels(chunk, labels) for chunk in chain(begun, chunks)]
+    encoder = learned = TableEncoder.learn(first, labels, n_learned, kinds, yes or "", gaps)
+    parts = []
+    for chunk in chain(begun, chunks):
+        *part, encoder = encoder.follow(chunk, labels, first=n_learned)
+        parts.append(part)
     X, Y = (np.concatenate(blocks) for blocks in zip(*parts, strict=True))
     if yes and not (Y[:, [bool(label.yes) for label in encoder.labels]] == 1).any():
         words = in_words(first.fields(labels[0]).counts)
         why = f"label {labels[0]!r} is never {yes!r}, only {words}: say which of these is yes"
         raise ValueError(f"{first.where}: {why}")
-    notes = notes_on_labels(labels, Y)
+    notes = [*notes_on_labels(labels, Y), *encoder.news(learned), *notes_on_tellers(encoder, X, Y)]
     if first.commas:
         commas = in_words(first.commas, 60)
         notes.insert(0, f"decimal commas in {commas}: say decimal='.' if that is wrong")
+    name = Path(unpacked(path)).stem if name is None else name
     return Dataset(
-        Path(path).stem if name is None else name,
-        X,
-        Y,
-        n_initial,
-        encoder.feature_names,
-        labels,
-        table=encoder if encoder.special or np.isnan(X).any() else None,
-        notes=tuple(notes),
+        name, X, Y, n_initial, encoder.feature_names, labels, table=encoder, notes=tuple(notes)
     )
 
 
@@ -263,6 +268,34 @@ def notes_on_labels(names: Sequence[str], Y: Floats) -> list[str]:
             notes.append(f"label {name!r} is known in only {len(known)} of {len(column)} rows")
     unknown = 100.0 * np.isnan(Y).mean()
     return [*notes, *([f"{unknown:.3g} % of the labels are unknown"] if unknown else [])]
+
+
+def notes_on_tellers(table: TableEncoder, X: Floats, Y: Floats) -> list[str]:
+    """Return a note on every column that alone tells a label, and may not be known in time.
+
+    Rows with the same value have the same label; and so have nearly all with values nearby.
+    """
+    notes, last, Y = [], 0, Y[:LOOKED_AT]
+    for column in table.used:
+        first, last = last, last + len(column.features)
+        values = X[:LOOKED_AT, first : first + 1 if column.parts else last]
+        values = values @ np.arange(1, values.shape[1] + 1)  # a row has one of several at most
+        groups = np.unique(values, return_inverse=True)[1]
+        ones, zeros = (
+            np.array([np.bincount(groups[y == one], minlength=groups.max() + 1) for y in Y.T])
+            for one in (1.0, 0.0)
+        )
+        rarer = np.minimum(ones.sum(axis=1), zeros.sum(axis=1))
+        wrong = np.minimum(ones, zeros).sum(axis=1)
+        if column.parts or not column.values:  # of numbers: not one that comes and goes
+            wrong += np.diff(ones > zeros, axis=1).sum(axis=1) // 2
+        for k in np.flatnonzero((wrong <= HARDLY * rarer) & (rarer >= FEW)):
+            label = table.labels[k].name
+            notes.append(
+                f"column {column.name!r} alone tells label {label!r}: is it known in time? If not,"
+                f" leave it out (--kind {column.name}=drop)"
+            )
+    return notes
 
 
 def choose_initial(n_initial: int | None, n: int) -> int:

@@ -20,7 +20,7 @@ from efcml.support.aliases import Array, Bools, Floats, Names, TableLike
 from efcml.support.checks import check_whole
 from efcml.support.declared import other, printed, with_parameters
 from efcml.support.guard import interrupts_held, one_at_a_time
-from efcml.support.statistics import squash
+from efcml.support.statistics import UNUSED, squash
 
 if TYPE_CHECKING:
     from efcml.model.labels import Answer
@@ -358,17 +358,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
 
     def _column_kinds(self) -> ColumnKinds:
         """Return names and kinds of the columns of the learner."""
-        names = name_all(getattr(self, "feature_names_in_", None), "x", self.n_features_in_)
-        flags, together = flags_of(self._learned), dict[str, list[int]]()
-        for j in np.flatnonzero(flags).tolist():
-            group, sign, _ = names[j].partition("=")
-            together.setdefault(group if sign else names[j], []).append(j)
-        groups = [
-            Group(group, tuple(columns), tuple(names[j] for j in columns))
-            for group, columns in together.items()
-            if len(columns) > 1
-        ]
-        return ColumnKinds(names, flags, tuple(groups))
+        return column_kinds(self._learned, getattr(self, "feature_names_in_", None))
 
     @one_at_a_time
     def add_labels(self, labels: int | Sequence[str]) -> Self:
@@ -393,6 +383,23 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             if names is not None:
                 self.label_names_ = np.array([*names, *new], dtype=object)
         return self
+
+
+def column_kinds(learner: Any, given: Any) -> ColumnKinds:
+    """Return names and kinds of the columns of a learner; ``given`` are the names, if there are."""
+    names = name_all(given, "x", learner.n_features)
+    flags, together = flags_of(learner), dict[str, list[int]]()
+    for j in np.flatnonzero(flags).tolist():
+        group, sign, _ = names[j].partition("=")
+        together.setdefault(group if sign else names[j], []).append(j)
+    groups = [
+        Group(group, tuple(columns), tuple(names[j] for j in columns))
+        for group, columns in together.items()
+        if len(columns) > 1
+    ]
+    if unused := [j for j, name in enumerate(names) if name.startswith(UNUSED)]:
+        groups.append(Group(UNUSED, tuple(unused), tuple(names[j] for j in unused), "rest"))
+    return ColumnKinds(names, flags, tuple(groups))
 
 
 @one_at_a_time

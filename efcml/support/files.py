@@ -11,6 +11,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+PACKED = (".gz", ".bz2", ".xz")
+
+
+def unpacked(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file without the ending of a compressed one."""
+    path = Path(path)
+    return path.stem if path.suffix.lower() in PACKED else path.name
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Return the ending of a file that says what it holds."""
+    return Path(unpacked(path)).suffix.lower()
+
 
 def make_folder(path: str | os.PathLike[str]) -> None:
     """Make a folder, unless it is there, and see that files can be made in it."""

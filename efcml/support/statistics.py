@@ -14,6 +14,7 @@ NEXT_TO_NOTHING = 1e-9  # rows, from which no share can be told
 # In standard deviations of a feature. The inner cuts split a normal feature into thirds (31, 38
 # and 31 %), the outer ones take the last 7 % off on either side.
 CUTS = (-1.5, -0.5, 0.5, 1.5)
+UNUSED = "unused "  # how features are called that wait for a word or a name that comes late
 LEVELS = ("very low", "low", "medium", "high", "very high")
 
 

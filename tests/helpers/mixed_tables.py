@@ -76,3 +76,10 @@ def refused(function, *arguments, **options):
         function(*arguments, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def features_of(ds):
+    """Return the names of features, but for those that are kept for new words, which are 0."""
+    names = tuple(name for name in ds.feature_names if not name.startswith("unused "))
+    assert not ds.X[:, len(names) :].any()
+    return names
