@@ -32,7 +32,9 @@ def rows():
 
 
 def search_with(rows, **options):
-    return tune(*rows, EFCMLClassifier(prior=1.0), **({"grid": GRID, "folds": 3} | options))
+    return tune(
+        *rows, EFCMLClassifier(prior=1.0), **({"grid": GRID, "folds": 3, "block": 1} | options)
+    )
 
 
 def test_a_cluster_gives_the_same(inside, rows):
@@ -57,11 +59,13 @@ def test_errors_of_workers(inside, rows, monkeypatch):
 
 
 def test_other_versions_lost_schedulers_and_nobody_there(inside, rows, tmp_path, monkeypatch):
-    future = inside.submit(workers.run_on_worker, None, None, "", "0.0", pure=False)
-    with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
+    future = inside.submit(workers.run_on_worker, None, None, "", "other", {}, pure=False)
+    with pytest.raises(
+        RuntimeError, match="has other code of efcml, .*, than this process, other:"
+    ):
         future.result()
     with pytest.raises(OSError, match=r"127\.0\.0\.1:1"):
-        search_with(rows, dask="127.0.0.1:1", checkpoint=tmp_path)
+        search_with(rows, dask="127.0.0.1:1", folder=tmp_path)
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(workers, "PATIENCE", 0.3)
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.1)

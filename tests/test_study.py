@@ -17,6 +17,7 @@ import pytest
 from helpers.cli_files import PATH
 from helpers.study_files import model, rows, same, small_set
 from numba import njit
+from scipy import stats
 from scipy.sparse import csr_array
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDClassifier
@@ -46,12 +47,8 @@ X, Y = rows()
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Let intervals take fewer draws."""
+    """Compile nothing that these tests do not need."""
     monkeypatch.setattr(workers, "warmup", lambda **given: None)
-    monkeypatch.setattr(intervals, "RESAMPLES", 1000)
-    intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
-    yield
-    intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +57,7 @@ def study():
     X, Y = rows(1)
     frames = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=list("uvw"))
     models = {"default": model(), "same": model(), "static": Variant(model(), learn=False)}
-    return Study(models, data={"small": small_set(), "mine": frames}, orders=3).run()
+    return Study(models, data={"small": small_set(), "mine": frames}, orders=3, block=1).run()
 
 
 def make(folder=None, orders=3, **more):
@@ -189,7 +186,11 @@ def test_built_in_streams_are_made_anew_and_not_shuffled(monkeypatch):
     models = {"a": model(), "b": model(max_rules=1)}
     study = Study(models, data="drifting-clusters", orders=3, seed=1).run()
     data = study.sets["drifting-clusters"]
-    assert (data.redrawn, data.block) == (True, 50)
+    assert data.redrawn
+    gaps = [study.result("b", order=o).pa - study.result("a", order=o).pa for o in range(3)]
+    found = study.differences("b", comparisons=1)["pa"].iloc[0]
+    wanted = stats.ttest_1samp(gaps, 0.0).confidence_interval(0.95)
+    assert found[["low", "high"]].tolist() == pytest.approx(list(wanted))
     ds = small_set(seed=1002)
     wanted = prequential(model().fit(*ds.initial), *ds.stream)
     assert np.array_equal(study.result("a", order=2).scores, wanted.scores)
@@ -288,11 +289,9 @@ def test_what_is_there_counts_by_its_content_alone(tmp_path, monkeypatch):
         given = {"models": {"a": model()}, "data": small_set()} | other
         assert Study(**given, orders=2, folder=tmp_path).done == 0, other
     assert make(tmp_path, seed=4).done == 2  # the order of the file
-    monkeypatch.setattr(provenance, "sources", lambda rooms: "another method")
-    provenance.code_of.cache_clear()
+    monkeypatch.setattr(runs, "sources", lambda: "another method")
     changed = make(tmp_path)
     assert changed.done == 0
-    provenance.code_of.cache_clear()
     with pytest.raises(ValueError, match="0 of 6 runs done: call study.run"):
         changed.table()
 
@@ -541,6 +540,7 @@ def test_words_of_a_study(study):
     cell = intervals.Interval(*study.differences().loc[("mine", "static"), "pa"]).in_points()
     for told in (text, html):
         assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
+        assert cell.endswith("]")
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
     assert repr(new) == (
         "Study of 1 model, 1 data set, 1 order: 0 of 1 runs done; study.run() does them."
@@ -553,14 +553,15 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     Y = np.zeros((len(X), 3))
     Y[::6, 0] = 1.0
     models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(8)}
-    study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), orders=1).run()
-    told = study.notes("pa")
+    given = {"orders": 1, "block": 1, "measures": "pa"}
+    study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), **given).run()
+    told = study.notes()
     assert told[0].endswith("rows, of one order only, corrected for 9 comparisons.")
     assert told[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
     assert told[1].count("below it") == 6 and "; 2 more. All other" in told[1]
     assert told[2] == "On data, low changed no score by more than 0.001, and no decision."
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
-    told = Study(alike, data=(X, Y), orders=1).run().notes("pa")
+    told = Study(alike, data=(X, Y), **given).run().notes("pa")
     assert told[1] == "No difference could be shown: every interval has 0 in it."
     assert len(told) == 2 + 14
     ds = datasets.load("drifting-clusters", n=60, n_initial=40)
@@ -585,7 +586,7 @@ def test_pictures_of_a_study(study):
     assert study.plot("rules", data="small").get_ylim()[0] == 0.0
     ax = study.plot_differences("ap")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "static"] * 2
-    assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 4 comparisons"
+    assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 8 comparisons"
 
 
 def test_tables_print_all_columns(study):
@@ -638,7 +639,7 @@ def test_sparse_rows_go_to_the_first_step_of_a_pipeline():
 
 def test_pages_and_files(tmp_path):
     data = {"zero": (X, np.zeros((44, 3)))}  # no row has a label: there is no average precision
-    study = Study({"a": Constant(0.0), "b": Constant(0.5)}, data=data, orders=2).run()
+    study = Study({"a": Constant(0.0), "b": Constant(0.5)}, data=data, orders=3, block=1).run()
     files = study.write(tmp_path / "out", ("pa",))
     assert files == sorted(
         ["table.csv", "differences.csv", "summary.json", "report.html"]
@@ -652,7 +653,7 @@ def test_pages_and_files(tmp_path):
     lines = pd.read_csv(tmp_path / "out" / "differences.csv")
     assert lines.loc[0, ["difference", "low", "high"]].tolist() == [-1.0] * 3
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["runs"], summary["orders"]) == (4, [0, 1])
+    assert (summary["runs"], summary["orders"]) == (6, [0, 1, 2])
     study.write(tmp_path / "ap", "ap")
     summary = json.loads((tmp_path / "ap" / "summary.json").read_text())
     assert summary["table"][0]["ap"] is None and summary["differences"][0]["low"] is None
@@ -675,9 +676,11 @@ GOOD = {"a": model()}
             {"models": {"a": EFCMLClassifier}},
             "'a': prequential needs a model; got the class EFCMLClassifier",
         ),
-        ({"models": {3: model()}}, "give models with their names, as in"),
-        ({"models": [model()]}, "give models with their names, as in"),
-        ({"models": model()}, "give models with their names, as in"),
+        ({"models": {3: model()}}, "names of models are text: name them, as in {"),
+        ({"models": [model(), model()]}, 'two models are named "EFCMLClassifier(max_'),
+        ({"block": 0}, "block must be a whole number >= 1; got 0"),
+        ({"random_state": 3}, "there is no argument 'random_state': give seed."),
+        ({"order": 3}, "there is no argument 'order'."),
         ({"models": {"a": Variant(model(), delay=-1)}}, "'a': delay must be a whole number"),
         ({"models": {"a": Variant(model(), active=3)}}, "'a': active must be an ActiveLearner"),
         (
@@ -717,8 +720,8 @@ def test_bad_studies(changes, words):
         (lambda one: Study(GOOD, small_set()).differences(), "a single model has no differences"),
         (lambda one: one.plot("pa"), "0 of 6 runs done: call study.run() first"),
         (lambda one: one.plot("accuracy"), "there is no measure 'accuracy'"),
-        (lambda one: one.result("c"), "there is no model 'c': choose from a, b"),
-        (lambda one: one.result("a", "big"), "there is no data set 'big': choose from small"),
+        (lambda one: one.result("c"), "there is no model 'c': choose from 'a', 'b'."),
+        (lambda one: one.result("a", "big"), "there is no data set 'big': choose from 'small'."),
         (lambda one: one.result("a", order=9), "there is no order 9: choose from 0, 1, 2"),
         (lambda one: one.result("a"), "a on small, order 0 is not run yet"),
         (lambda one: one.run(jobs=0), "jobs must be a number of processes"),
@@ -740,9 +743,9 @@ def test_bad_questions(call, words):
 def test_rows_of_all_orders_are_put_back_as_in_the_file(study, monkeypatch):
     seen, real = [], study_module.paired_difference
 
-    def noted(first, second, *given):
+    def noted(first, second, *given, **more):
         seen.extend([first, second])
-        return real(first, second, *given)
+        return real(first, second, *given, **more)
 
     monkeypatch.setattr(study_module, "paired_difference", noted)
     study.differences("static", measures=("ap",))

@@ -30,7 +30,7 @@ def rows():
 
 def search_with(rows, **changes):
     usual = EFCMLClassifier(**(BASE | changes.pop("params", {})))
-    return tune(*rows, usual, **({"grid": GRID, "folds": 2} | changes))
+    return tune(*rows, usual, **({"grid": GRID, "folds": 2, "block": 1} | changes))
 
 
 def measured_by_hand(make, X, Y, names, folds=2):
@@ -223,20 +223,20 @@ def test_a_search_goes_on_after_ctrl_c(rows, runs, tmp_path, capsys):
     assert len(everything) == 10
     runs.stop_after = 3
     with pytest.raises(RunsInterrupted, match="after 3 of 10 runs"):
-        search_with(rows, checkpoint=tmp_path)
+        search_with(rows, folder=tmp_path)
     forget(runs)
     assert len(list(tmp_path.iterdir())) == 3
-    assert search_with(rows, checkpoint=str(tmp_path), progress=True) == expected
+    assert search_with(rows, folder=str(tmp_path), progress=True) == expected
     assert "0/7 runs" in capsys.readouterr().err
     assert len(forget(runs)) == 7
-    assert search_with(rows, checkpoint=tmp_path, progress=False) == expected
+    assert search_with(rows, folder=tmp_path, progress=False) == expected
     assert runs.keys == [] and capsys.readouterr().err == ""
 
 
 def test_a_folder_knows_what_was_searched(rows, runs, tmp_path):
     X, Y = rows
     wide = GRID | {"vigilance": [0.5, 0.15, 0.3]}
-    search_with(rows, checkpoint=tmp_path)
+    search_with(rows, folder=tmp_path)
     for changes, n_new in (
         ({"grid": wide}, 4),
         ({"folds": 3}, 15),
@@ -244,13 +244,13 @@ def test_a_folder_knows_what_was_searched(rows, runs, tmp_path):
         ({"params": {"vigilance": 0.5}}, 0),
     ):
         forget(runs)
-        found = search_with(**({"rows": rows} | changes), checkpoint=tmp_path)
+        found = search_with(**({"rows": rows} | changes), folder=tmp_path)
         assert len(forget(runs)) == n_new
         if n_new == 4:
             assert found == search_with(rows, **changes)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"cannot write to .*notes\.txt"):
-        search_with(rows, checkpoint=tmp_path / "notes.txt")
+        search_with(rows, folder=tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -289,7 +289,7 @@ def test_grids(rows):
 )
 def test_bad_searches(rows, tmp_path, changes, words):
     with pytest.raises(ValueError, match=words) as caught:
-        search_with(**({"rows": rows, "checkpoint": tmp_path / "folder"} | changes))
+        search_with(**({"rows": rows, "folder": tmp_path / "folder"} | changes))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.glob("*/*"))
 

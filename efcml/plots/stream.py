@@ -214,3 +214,53 @@ def draw_differences(
     ax.set(ylim=(place - 0.4, -0.6), xlabel=xlabel)
     ax.margins(x=0.08)
     return ax
+
+
+@styled
+def draw_ranks(
+    ranks: Mapping[str, float],
+    critical_difference: float,
+    groups: Sequence[tuple[float, float]] = (),
+    *,
+    ax: Axes | None = None,
+    xlabel: str = "mean rank",
+) -> Axes:
+    """Draw mean ranks of models by name on an axis, the best on the left, names on both sides.
+
+    A bar joins the models of a group, from its lowest rank to its highest: they cannot be told
+    apart. A bar above the axis is as long as the critical difference.
+    """
+    names = sorted(ranks, key=lambda name: ranks[name])
+    half, most = (len(names) + 1) // 2, max(len(names), 2)
+    first = 0.35 * (len(groups) + 1) + 0.3  # of names, below the bars
+    low = first + 0.6 * max(half - 1, 0)
+    ax = clear_frame(ax, height=1.3 + 0.45 * low, grid=None)
+    for i, name in enumerate(names):
+        left = i < half
+        y, side = first + 0.6 * (i if left else len(names) - 1 - i), 0.9 if left else most + 0.1
+        ax.plot([ranks[name], ranks[name], side], [0.0, y, y], color="black", linewidth=0.9)
+        words = f"{plain(name)}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {plain(name)}"
+        look: Any = {"ha": "right" if left else "left", "va": "center", "fontsize": style.SMALL}
+        shift = (-4 if left else 4, 0)
+        ax.annotate(words, (side, y), xytext=shift, textcoords="offset points", **look)
+    for i, (begin, end) in enumerate(groups):
+        ends, y = [begin - 0.04, end + 0.04], 0.35 * (i + 1)
+        ax.plot(ends, [y, y], color=style.COLORS[0], linewidth=4, solid_capstyle="butt")
+    ruler = [1.0, 1.0 + critical_difference]
+    ax.plot(ruler, [-1.1, -1.1], color=GREY, marker="|", clip_on=False)
+    words = f"critical difference {critical_difference:.2f}"
+    ax.annotate(
+        words,
+        (np.mean(ruler), -1.1),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="center",
+        color=GREY,
+        fontsize=style.SMALL,
+    )
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.spines["top"].set(visible=True, position=("data", 0.0))
+    ax.xaxis.tick_top()
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlim=(1.0, max(most, ruler[1])), ylim=(low + 0.3, -1.6), yticks=[], xlabel=xlabel)
+    return ax

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from html import escape
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -17,8 +18,16 @@ from efcml.measures import MEASURES, find
 from efcml.plots.style import own_axes
 from efcml.studies import page
 from efcml.studies.intervals import LEVEL, Interval, paired_difference
+from efcml.studies.ranks import Ranks, SignedRanks, compare_signed_ranks, rank_models
 from efcml.studies.runs import Run, RunCache
-from efcml.studies.variants import MOST_ORDERS, read_data, read_variants, vary
+from efcml.studies.variants import (
+    MOST_ORDERS,
+    choose,
+    read_data,
+    read_variants,
+    refuse_words,
+    vary,
+)
 from efcml.studies.workers import RunsInterrupted, complete
 from efcml.support.checks import check_whole
 
@@ -51,9 +60,9 @@ class Study:
 
     Parameters
     ----------
-    models : dict of str to model or Variant
-        Models by name, not fitted: ours, or whatever else `prequential` takes. `Study.vary` makes
-        such a dict. A `Variant` also says how its model gets labels: late, in part, from when on.
+    models : dict of str to model or Variant, or one of these, or a list
+        Not fitted: ours, or whatever else `prequential` takes. `Study.vary` makes such a dict. A
+        `Variant` also says how its model gets labels: late, in part, from when on.
     data : name, Dataset, (X, Y), or a list of these, or a dict of these by name
         X and Y are arrays or data frames.
     orders : int
@@ -64,6 +73,12 @@ class Study:
     folder : path, optional
         Keeps every run by its content: what is there is not run again. Several studies and searches
         may share a folder. If not given, runs are kept as long as the study.
+    block : int, optional
+        So many neighbouring rows belong together, in intervals of differences: 1 says that rows are
+        independent. Found out if not given.
+    measures : str or sequence of str
+        Names in `efcml.measures.MEASURES` that tables, notes and pages show. Intervals are
+        corrected for all of them, and for others that are asked for, wherever one is shown.
 
     Examples
     --------
@@ -83,16 +98,26 @@ class Study:
         orders: int = 10,
         seed: int = 0,
         folder: PathLike | None = None,
+        block: int | None = None,
+        measures: Names = USUAL,
+        **other: Any,
     ) -> None:
+        refuse_words(other, {"random_state": "seed", "n_orders": "orders", "checkpoint": "folder"})
         check_whole("orders", orders, least=1, most=MOST_ORDERS)
         check_whole("seed", seed, least=0)
+        check_whole("block", 1 if block is None else block, least=1)
+        self.block, self.measures = block, listed(measures)
         self.variants, self.sets = read_variants(models), read_data(data)
         self.models, self.data = list(self.variants), list(self.sets)  # names
         self.orders, self.seed = range(orders), int(seed)
-        cells = product(self.sets, self.variants, self.orders)
-        self.runs = {cell: self._run(*cell) for cell in cells}
         self.cache = RunCache(folder)
         self._known: dict[tuple[Any, ...], Any] = {}
+
+    @cached_property
+    def runs(self) -> dict[tuple[str, str, int], Run]:
+        """All runs by data set, model and order; streams are drawn when this is first used."""
+        cells = product(self.sets, self.variants, self.orders)
+        return {cell: self._run(*cell) for cell in cells}
 
     def _run(self, data: str, model: str, order: int) -> Run:
         variant, rows, seed = self.variants[model], self.sets[data], MOST_ORDERS * self.seed + order
@@ -112,7 +137,14 @@ class Study:
 
     # -- runs -------------------------------------------------------------------------------
 
-    def run(self, jobs: int = 1, dask: Any = None, *, progress: Progress = None) -> Self:
+    def run(
+        self,
+        jobs: int = 1,
+        dask: Any = None,
+        *,
+        n_jobs: int | None = None,
+        progress: Progress = None,
+    ) -> Self:
         """Do the runs that are missing; return the study.
 
         The result does not depend on where runs are done. What was done is kept, however it ends,
@@ -120,8 +152,8 @@ class Study:
 
         Parameters
         ----------
-        jobs : int
-            Processes on this machine; -1 for one on every core.
+        jobs, n_jobs : int
+            Processes on this machine; -1 for one on every core. Both words say the same.
         dask : str or distributed.Client, optional
             A Dask cluster that does the runs instead; its workers need efcml, not the data.
         progress : bool or callable, optional
@@ -129,6 +161,7 @@ class Study:
             as ``print``, gets a line now and then.
         """
         try:
+            jobs = jobs if n_jobs is None else n_jobs
             complete(self.cache, list(self.runs.values()), "study", jobs, dask, progress)
         except RunsInterrupted as interrupt:
             raise RunsInterrupted(f"{interrupt}; another call goes on from there") from None
@@ -155,13 +188,14 @@ class Study:
 
     # -- numbers ----------------------------------------------------------------------------
 
-    def table(self, measures: Names = USUAL) -> pd.DataFrame:
+    def table(self, measures: Names | None = None) -> pd.DataFrame:
         """Return a pandas DataFrame: one line per data set and model, means over the orders.
 
         Columns are the measures, the number of rules at the end, milliseconds per sample, the share
-        of labels that was asked, and the number of orders.
+        of labels that was asked, the number of orders, and the standard deviations of the measures
+        over the orders.
         """
-        names, cells = listed(measures), [*product(self.data, self.models)]
+        names, cells = self._measures(measures), [*product(self.data, self.models)]
         lines = [self._once(self._line, *cell, names) for cell in cells]
         return WholeFrame(lines, pd.MultiIndex.from_tuples(cells, names=["data", "model"]))
 
@@ -170,14 +204,15 @@ class Study:
         model: str | None = None,
         *,
         to: str | None = None,
-        measures: Names = USUAL,
+        measures: Names | None = None,
         comparisons: int | None = None,
     ) -> pd.DataFrame:
         """Return a model minus another, paired by row, with intervals; a line per data set.
 
         Measures have three columns each: the difference, and the ends of the 95 % interval,
-        corrected (Bonferroni) for the number of comparisons. "scores" has the largest change of any
-        score, and the share of decisions that changed: where both are 0, nothing changed at all.
+        corrected (Bonferroni) for the number of comparisons; NaN where no interval would be honest,
+        and `notes` says why. "scores" has the largest change of any score, and the share of
+        decisions that changed: where both are 0, nothing changed at all.
 
         Parameters
         ----------
@@ -187,11 +222,11 @@ class Study:
         comparisons : int, optional
             Among how many these are looked at; all of the study if not given.
         """
-        to, measures = choose(to, self.models, "model"), listed(measures)
+        to, measures = choose(to, self.models, "model"), self._measures(measures)
         others = [name for name in self.models if name != to]
         if not others:
             raise ValueError("a single model has no differences: give at least two.")
-        usual = len(others) * len(self.data) * len(measures)
+        usual = len(others) * len(self.data) * len({*self.measures, *measures})
         number = usual if comparisons is None else comparisons
         check_whole("comparisons", number, least=1)
         wanted = others if model is None else [choose(model, self.models, "model")]
@@ -199,8 +234,9 @@ class Study:
         lines = []
         for pair in pairs:
             found = [self._once(self._interval, *pair, to, name, number) for name in measures]
-            lines.append([*chain(*found), *self._once(self._change, *pair, to)])
-        columns = [*product(measures, Interval._fields), *product(["scores"], CHANGES)]
+            ends = chain(*(one[:3] for one in found))
+            lines.append([*ends, *self._once(self._change, *pair, to)])
+        columns = [*product(measures, Interval._fields[:3]), *product(["scores"], CHANGES)]
         index = pd.MultiIndex.from_tuples(pairs, names=["data", "model"])
         index = index if model is None else index.droplevel("model")
         table = WholeFrame(lines, index, pd.MultiIndex.from_tuples(columns))
@@ -221,7 +257,10 @@ class Study:
         values["rules"] = [one.rules[-1] for one in results]
         values["ms_per_sample"] = [1e3 * one.seconds_per_sample for one in results]
         values["asked"] = [one.queried.mean() for one in results]
-        return {name: float(np.mean(found)) for name, found in values.items()}
+        line = {name: float(np.mean(found)) for name, found in values.items()}
+        line["orders"] = len(results)
+        spread = np.std if len(results) == 1 else partial(np.std, ddof=1)
+        return line | {f"{name}_std": float(spread(values[name])) for name in names}
 
     def _pair(
         self, data: str, model: str, to: str, values: Callable[[PrequentialResult], Floats]
@@ -237,8 +276,8 @@ class Study:
 
     def _interval(self, data: str, model: str, to: str, measure: str, number: int) -> Interval:
         first, second = self._pair(data, model, to, lambda one: one.tallies(measure))
-        block = self.sets[data].block
-        return paired_difference(first, second, find(measure).value_of, block, number)
+        given = first, second, find(measure).value_of, self.block, number
+        return paired_difference(*given, shared=not self.sets[data].redrawn)
 
     def _change(self, data: str, model: str, to: str) -> list[float]:
         both = self._pair(data, model, to, lambda r: np.stack([r.scores, r.decisions], axis=1))
@@ -308,15 +347,22 @@ class Study:
 
     # -- words ------------------------------------------------------------------------------
 
+    def _measures(self, names: Names | None) -> tuple[str, ...]:
+        """Return the measures that are asked for, those of the study if none are."""
+        return self.measures if names is None else listed(names)
+
     def _found(self, measures: Names) -> pd.DataFrame | None:
         """Return the differences to the first model, None if there is no other one."""
         return self.differences(measures=measures) if len(self.models) > 1 else None
 
-    def notes(self, measures: Names = USUAL) -> list[str]:
+    def notes(self, measures: Names | None = None) -> list[str]:
         """Return sentences on what the differences mean, and on what a reader should know."""
-        measures, found, several = listed(measures), self._found(measures), len(self.orders) > 1
+        measures, several = self._measures(measures), len(self.orders) > 1
+        found = self._found(measures)
         over = "rows and orders" if several else "rows, of one order only"
         sentences = [] if found is None else page.about_differences(found, measures, over)
+        if found is not None:
+            sentences += self._reasons(found, measures)
         for data, model in product(self.data, self.models):
             told = [self.cache.facts(self.runs[data, model, o])["warnings"] for o in self.orders]
             warned = [one[0] for one in told if one]
@@ -331,9 +377,20 @@ class Study:
             )
         return sentences
 
-    def write(self, folder: PathLike, measures: Names = USUAL) -> list[str]:
+    def _reasons(self, found: pd.DataFrame, measures: Sequence[str]) -> list[str]:
+        """Say where there is no interval, and why."""
+        told: dict[str, list[str]] = {}
+        for (data, model), name in product(found.index, measures):
+            given = data, model, found.attrs["to"], name, found.attrs["comparisons"]
+            reason = self._once(self._interval, *given).reason
+            if reason and data not in told.setdefault(reason, []):
+                told[reason].append(data)
+        return [f"No interval on {', '.join(sets)}: {why}." for why, sets in told.items()]
+
+    def write(self, folder: PathLike, measures: Names | None = None) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
-        measures, found = listed(measures), self._found(measures)
+        measures = self._measures(measures)
+        found = self._found(measures)
         summary = {
             "title": self.title,
             "runs": len(self.runs),
@@ -359,7 +416,7 @@ class Study:
             for name in measures:
                 ax = plots.new_axes(page.WIDTH, 1.1 + 0.3 * (len(found) + len(self.data)))
                 page.draw_intervals(found, name, ax)
-                what = f"{page.title(name)} minus {self.models[0]}, in points"
+                what = f"{page.title(name)} minus {self.models[0]}, in {find(name).unit}"
                 drawn[f"differences_{name}"] = ax.figure, what
         return drawn
 
@@ -370,23 +427,73 @@ class Study:
         counts = ", ".join(count(len(things), noun) for noun, things in sizes.items())
         return f"Study of {counts}: {self.done} of {len(self.runs)} runs done"
 
-    def readable(self, measures: Names = USUAL) -> pd.DataFrame:
+    def readable(self, measures: Names | None = None) -> pd.DataFrame:
         """Return the table as words, with the differences to the first model beside it."""
-        measures, frame, found = listed(measures), self.table(measures), self._found(measures)
+        measures = self._measures(measures)
+        frame, found = self.table(measures), self._found(measures)
         formats = dict.fromkeys(measures, "{:.4f}") | {"rules": "{:.1f}", "ms_per_sample": "{:.2g}"}
         shown = pd.DataFrame({page.title(n): frame[n].map(formats[n].format) for n in formats})
         if found is not None:
             for name in measures:
-                cells = found[name].apply(lambda line: Interval(*line).in_points(), axis=1)
+                scale = find(name).scale
+                cells = found[name].apply(lambda line: Interval(*line).in_points(scale), axis=1)  # noqa: B023
                 shown[f"{page.title(name)} minus {self.models[0]}"] = cells
         return shown.fillna("-")
 
-    def to_text(self, measures: Names = USUAL) -> str:
+    def to_text(self, measures: Names | None = None) -> str:
         """Return table and notes as text."""
         if self.done < len(self.runs):
             return f"{self.title}; study.run() does them."
         table = self.readable(measures).to_string()
         return "\n".join([self.title, table, *self.notes(measures)])
+
+    def to_latex(self, measures: Names | None = None) -> str:
+        """Return a table for a paper: means, spread over the orders, differences, intervals.
+
+        It needs no package of LaTeX; names are escaped.
+        """
+        measures = self._measures(measures)
+        return page.to_latex(self.table(measures), self._found(measures), measures, self.models[0])
+
+    # -- several data sets ------------------------------------------------------------------
+
+    def ranks(self, measure: str = "pa", *, level: float = LEVEL) -> Ranks:
+        """Return the mean ranks of the models over the data sets, and what they are worth.
+
+        Friedman's test says whether models differ at all; two models differ if their mean ranks are
+        further apart than the critical difference (Nemenyi), at this level of confidence.
+        """
+        return rank_models(self._values(measure), find(measure), level)
+
+    def plot_ranks(
+        self, measure: str = "pa", *, level: float = LEVEL, ax: Axes | None = None
+    ) -> Axes:
+        """Draw mean ranks; a bar joins models that cannot be told apart. Return the Axes."""
+        return self.ranks(measure, level=level).plot(ax)
+
+    def signed_ranks(
+        self,
+        model: str | None = None,
+        *,
+        to: str | None = None,
+        measure: str = "pa",
+        rope: float = 0.01,
+    ) -> SignedRanks:
+        """Return how likely a model is better than another on a further data set, level, or worse.
+
+        Bayesian signed ranks over the data sets; differences within ``rope`` count as level (the
+        region of practical equivalence). If not given, the second model and the first one.
+        """
+        to = choose(to, self.models, "model")
+        model = choose(model, [one for one in self.models if one != to], "model")
+        values = self._values(measure)
+        sign = 1.0 if find(measure).better == "up" else -1.0
+        return compare_signed_ranks(sign * (values[model] - values[to]).to_numpy(), rope)
+
+    def _values(self, measure: str) -> pd.DataFrame:
+        """Return a measure, mean of the orders, of models (columns) on data sets."""
+        values = self.table(find(measure).name)[measure].unstack()
+        return values.loc[self.data, self.models]
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -401,10 +508,3 @@ class Study:
 def listed(names: Names) -> tuple[str, ...]:
     """Return one name or several as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def choose(name: Any, known: list[Any], what: str) -> Any:
-    """Return a name that is known, the first if none is given."""
-    if name is not None and name not in known:
-        raise ValueError(f"there is no {what} {name!r}: choose from {', '.join(map(str, known))}.")
-    return known[0] if name is None else name
