@@ -5,7 +5,8 @@ import pytest
 from helpers.streams import random_rows
 from helpers.study_files import model, same, small_set
 
-from efcml import ActiveLearner, EFCMLClassifier, Study
+from efcml import ActiveLearner, EFCMLClassifier, Study, register
+from efcml.active import CRITERIA, Criterion
 from efcml.studies import Variant, workers
 from efcml.tuning import tune
 
@@ -47,6 +48,24 @@ def test_a_cluster_gives_the_same(inside, rows):
         return Study({"a": model(), "asks": asks}, data=small_set(), orders=2)
 
     assert same(make().run(dask=inside), make().run())
+
+
+def test_workers_get_what_is_registered():
+    """Of a worker that is a process of its own."""
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    register("split", "of this test", lambda S, p: np.eye(p)[-1])
+    CRITERIA["of this test"] = Criterion("every other", lambda row: row.scores[0] > 0.5)
+    asks = Variant(model(), active=ActiveLearner(0.5, criteria=("of this test",)))
+
+    def make():
+        models = {"cut": model(splitting="of this test"), "asks": asks}
+        return Study(models, small_set(), orders=1)
+
+    try:
+        with distributed.LocalCluster(**options) as place:
+            assert same(make().run(dask=place), make().run())
+    finally:
+        del CRITERIA["of this test"]
 
 
 def test_errors_of_workers(inside, rows, monkeypatch):

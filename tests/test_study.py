@@ -3,9 +3,11 @@
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +38,7 @@ from efcml import (
     prequential,
     register,
 )
+from efcml.active import CRITERIA, Criterion
 from efcml.studies import Variant, intervals, provenance, runs, workers
 from efcml.studies import study as study_module
 from efcml.studies.page import panels
@@ -251,6 +254,35 @@ def test_models_are_fitted_once_and_left_alone(monkeypatch):
     assert study.run() is study and fits == [20]
 
 
+def test_models_need_no_names():
+    one = Study(model(), small_set())
+    assert one.models == ["EFCMLClassifier"]
+    several = Study([model(), OneVsRestEFC(), Variant(model(beta=2.0), delay=3)], small_set())
+    assert several.models[1] == "OneVsRestEFC" and "beta=2.0" in several.models[2]
+
+
+def test_names_may_be_written_otherwise(study):
+    models = Study.vary(model(), beta=[0, 1.0, 2.5], correlation=["shift", "none"])
+    made = Study(models, small_set(), orders=1).run()
+    wanted = made.result("beta=1, correlation=none")
+    for name in ("beta=1.0, correlation=none", "beta=1, correlation='none'"):
+        assert np.array_equal(made.result(name).scores, wanted.scores)
+    with pytest.raises(ValueError, match="no model 'beta=1.5': choose from 'beta=0, corr"):
+        made.result("beta=1.5")
+
+
+def test_streams_are_drawn_when_they_are_needed(monkeypatch):
+    seeds, load = [], datasets.load
+
+    def noted(name, **given):
+        seeds.append(given.get("seed", 0))
+        return load(name, **given)
+
+    monkeypatch.setattr(datasets, "load", noted)
+    study = Study({"a": Constant()}, "drifting-clusters", orders=3)
+    assert seeds == [0] and study.title.endswith("0 of 3 runs done") and seeds == [0, 1, 2]
+
+
 # -- folders and interruptions --------------------------------------------------------------
 
 
@@ -404,11 +436,13 @@ def test_interrupted_and_taken_up(monkeypatch):
 
 
 @pytest.mark.long
-def test_processes_give_the_same():
+def test_processes_give_the_same(monkeypatch):
     closed = 7.0  # goes to the processes with the function
     cut = lambda S, p: np.eye(p)[int(closed) % p]  # noqa: E731
-    given = {"a": model(), "b": model(splitting=cut)}
-    here, there = (Study(given, small_set(), orders=2).run(jobs) for jobs in (1, 2))
+    monkeypatch.setitem(CRITERIA, "even", Criterion("every other", lambda row: row.scores[0] > 0.5))
+    asks = Variant(model(), active=ActiveLearner(0.5, criteria=("even",)))
+    given = {"a": model(), "b": model(splitting=cut), "asks": asks}
+    here, there = (Study(given, small_set(), orders=2).run(n_jobs=jobs) for jobs in (1, 2))
     assert same(here, there)
 
 
@@ -477,6 +511,106 @@ def test_a_digest_stands_for_what_functions_do_and_what_things_hold():
         register("split", "of a test", lambda S, p, place=place: np.eye(p)[place])
         named.append(digest(model(splitting="of a test")))
     assert named[0] != named[1]
+
+
+class Wrap(Constant):
+    """Holds what cannot be pickled."""
+
+    get_params = None
+
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def predict(self, X):
+        return np.full((len(X), 3), self.make())
+
+
+def level():
+    return LEVEL
+
+
+LEVEL = 0.0
+
+
+def test_what_cannot_be_pickled_counts_by_what_it_holds(tmp_path):
+    """Two models that differ in a function alone had one key, and printed identical results."""
+    given = {"data": (X, Y), "orders": 1, "folder": tmp_path}
+    models = {"zero": Wrap(lambda: 0.0), "one": Wrap(lambda: 1.0)}
+    study = Study(models, **given).run()
+    assert study.result("zero").scores.max() == 0.0 and study.result("one").scores.min() == 1.0
+    assert Study(models, **given).done == 2
+    assert digest(Wrap(level)) != digest(Wrap(lambda: 0.0))
+
+
+def test_what_a_function_uses_of_its_module_counts(monkeypatch):
+    before = digest(Wrap(level))
+    monkeypatch.setitem(globals(), "LEVEL", 1.0)
+    constant = digest(Wrap(level))
+    monkeypatch.setattr(Constant, "partial_fit", lambda self, X, Y: None)
+    assert len({before, constant, digest(Wrap(level))}) == 3
+
+
+def test_what_has_no_content_is_refused():
+    with pytest.raises(TypeError) as caught:
+        Study({"lock": Wrap(threading.Lock())}, (X, Y), orders=1).run()
+    assert str(caught.value) == (
+        "a lock cannot be told from others (cannot pickle '_thread.lock' object): leave it out of"
+        " the model, or give its class a __reduce__ that says what it is made of."
+    )
+
+
+class Shift:
+    """A stage that adds something to the scores."""
+
+    def __init__(self, add, *sizes):
+        self.add = add
+
+    def begin(self, X, scores, Y, weights):
+        return scores + self.add
+
+    def follow(self, X, scores, Y, weights, gaps):
+        return scores + self.add
+
+    def answer(self, X, scores, ahead):
+        return scores + self.add
+
+    def copy(self, into=None):
+        return Shift(self.add)
+
+
+def test_what_is_registered_counts_wherever_its_name_stands(tmp_path, monkeypatch):
+    made = []
+    for add in (0.0, 0.25):
+        register("stage", "of a test", partial(Shift, add))
+        given = {"folder": tmp_path, "orders": 1}
+        study = Study({"m": model(stages=("of a test",))}, small_set(), **given)
+        assert study.done == 0
+        made.append(study.run().result().scores)
+    assert not np.array_equal(*made)
+    keys = []
+    for answer in (True, False):
+        fires = lambda row, answer=answer: answer  # noqa: E731
+        monkeypatch.setitem(CRITERIA, "of a test", Criterion("a test", fires))
+        asks = Variant(model(), active=ActiveLearner(0.5, criteria=("of a test",)))
+        keys.append(Study({"m": asks}, small_set()).runs["small", "m", 0].key)
+    assert keys[0] != keys[1]
+
+
+def test_the_whole_package_counts_but_for_what_shows(tmp_path, monkeypatch):
+    root = tmp_path / "efcml"
+    shutil.copytree(os.path.dirname(provenance.efcml.__file__), root)
+    monkeypatch.setattr(provenance.efcml, "__file__", str(root / "__init__.py"))
+    method, texts = provenance.sources.__wrapped__, []
+    for file in ("plots/style.py", "support/statistics.py", "evaluation/adapters.py"):
+        texts.append(method())
+        (root / file).write_text((root / file).read_text() + "\nCHANGED = 1\n")
+    assert texts[0] == texts[1] != texts[2] and method() not in texts
+
+
+def test_masked_labels_are_not_the_values_below():
+    tables = [runs.Table(X, np.ma.masked_array(Y, Y > limit)) for limit in (0.5, 2.0)]
+    assert tables[0].key != tables[1].key
 
 
 def test_a_digest_is_the_same_in_every_process():
@@ -568,6 +702,82 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     drifting = {n: Study({"a": OwnSize()}, ds, orders=n).run().notes("pa") for n in (1, 2)}
     assert drifting[1] == []
     assert "drifting-clusters drifts, and a shuffle destroys the drift" in drifting[2][-1]
+
+
+def test_one_correction_for_a_study(study):
+    """Table, notes and pictures show the same intervals, of one measure or of all."""
+    whole = study.differences()
+    assert study.differences(measures="pa").attrs == whole.attrs
+    assert study.differences(measures="pa")["pa"].equals(whole["pa"])
+    assert "corrected for 8 comparisons" in study.notes("ap")[0]
+    ax = study.plot_differences("ap")
+    lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2][1:]
+    wanted = 100 * whole["ap"][["low", "high"]].to_numpy()
+    np.testing.assert_allclose(lines, wanted)
+    assert study.differences(measures="log_loss").attrs["comparisons"] == 12
+
+
+def test_differences_are_in_the_units_of_the_measure(study):
+    shown = study.readable(("coverage", "pa"))["coverage minus default"]
+    value = study.differences(measures="coverage").loc[("mine", "static"), "coverage"]
+    assert shown["mine", "static"] == intervals.Interval(*value).in_points(1.0)
+    told = study.notes(("coverage", "log_loss", "pa"))[0]
+    assert "in points and in labels of coverage and in nats of log loss" in told
+    assert (
+        study.plot_differences("coverage")
+        .get_xlabel()
+        .startswith("coverage minus default, in labels;")
+    )
+
+
+def test_where_there_is_no_interval_the_notes_say_why():
+    study = Study({"a": model(), "b": model(max_rules=1)}, small_set(), orders=1).run()
+    found = study.differences()
+    assert found["pa"].notna().iloc[0].tolist() == [True, False, False]
+    told = study.notes()
+    assert told[1] == "No difference could be shown."
+    assert told[-1] == (
+        "No interval on small: 24 rows cannot tell how far they are alike: 150 rows, or block=1 if"
+        " rows do not depend on each other."
+    )
+    assert ", no interval" in study.to_text() and "b" in repr(study.plot_differences())
+
+
+def test_tables_for_papers(study):
+    table = study.table()
+    assert (table["orders"] == 3).all()
+    values = [study.result("static", "small", order).pa for order in range(3)]
+    spread, mean = np.std(values, ddof=1), np.mean(values)
+    assert table.loc[("small", "static"), "pa_std"] == pytest.approx(spread)
+    text = study.to_latex()
+    assert f"small & static & {mean:.4f} $\\pm$ {spread:.4f} & $" in text
+    assert "over 3 orders." in text and "95 \\% intervals" in text
+    models = {"a_1 & 50%": Constant(), "$x^2$ {~}#\\": Constant(1.0)}
+    text = Study(models, {"my_data": (X, Y)}, orders=1, block=1).run().to_latex("coverage")
+    assert r"my\_data & a\_1 \& 50\% & " in text
+    assert r"\$x\textasciicircum{}2\$ \{\textasciitilde{}\}\#\textbackslash{} & " in text
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert [line.replace(r"\&", "").count("&") for line in lines] == [3] * 3
+    assert "$\\pm$" not in text and text.count("{") == text.count("}")
+
+
+def test_models_are_ranked_over_data_sets():
+    data = {f"set {seed}": small_set(seed=seed) for seed in range(4)}
+    models = {"one": Constant(1.0), "zero": Constant(0.0), "efcml": model()}
+    study = Study(models, data, orders=1).run()
+    found = study.ranks("pa")
+    table = study.table()["pa"].unstack()[list(models)]
+    wanted = table.rank(axis=1, ascending=False).mean()
+    assert found.mean.to_dict() == wanted.to_dict() and found.data == 4
+    assert found.mean.index[0] == "efcml" and list(study.ranks("log_loss").mean.index) != []
+    ax = study.plot_ranks("pa")
+    words = [text.get_text() for text in ax.texts]
+    assert f"efcml  {wanted['efcml']:.2f}" in words
+    assert f"critical difference {found.critical_difference:.2f}" in words
+    bars = [line for line in ax.lines if line.get_linewidth() == 4]
+    assert len(bars) == len(found.groups)
+    better = study.signed_ranks("efcml", to="one")
+    assert better.better > 0.95 and study.signed_ranks("one", to="efcml").worse > 0.95
 
 
 def test_pictures_of_a_study(study):

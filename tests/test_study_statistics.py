@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from interval_coverage import coverage
 from scipy import stats
 
 from efcml.measures import MEASURES, value_of
 from efcml.studies.intervals import Interval, paired_difference
 from efcml.studies.ranks import compare_signed_ranks, rank_models
+from interval_coverage import coverage
 
 
 def as_tallies(values):

@@ -268,6 +268,25 @@ def test_grids(rows):
     assert type(points[1]["vigilance"]) is float
 
 
+def test_arrays_may_be_values_of_a_grid(rows):
+    """Whether a point is the default has no one truth for arrays."""
+    given = {"relevance": ["off", np.array([1.0, 0.0]), np.array([0.0, 1.0])]}
+    result = search_with(rows, grid=given, params={"relevance": np.array([1.0, 0.0])})
+    assert len(result.rows) == 3 and result.default["relevance"].tolist() == [1.0, 0.0]
+
+
+def test_words_of_others(rows, tmp_path):
+    assert repr(search_with(rows, n_jobs=1)) == repr(search_with(rows))
+    for word, wanted in (("checkpoint", "folder"), ("cv", "folds")):
+        with pytest.raises(TypeError, match=f"no argument '{word}': give {wanted}"):
+            search_with(rows, **{word: tmp_path})
+
+
+def test_few_rows_prefer_nothing(rows):
+    result = search_with(rows, block=None)
+    assert np.isnan([row["low"] for row in result.rows]).all() and result.chosen == result.default
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

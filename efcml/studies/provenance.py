@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +29,7 @@ SHOWS = ("explain", "plots", "report", "cli")  # rooms that no result depends on
 INSTALLED = ("site-packages", "dist-packages", str(Path(os.__file__).parent))  # code with a version
 PARSING = threading.Lock()  # Python 3.11 counts the depth of trees over all threads
 GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
-PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), type(NotImplemented))
+PLAIN = (bool, int, float, complex, bytes, type(None), type(...), type(NotImplemented))
 
 
 def made_by() -> dict[str, Any]:
@@ -95,7 +95,8 @@ def digest(*parts: Any) -> str:
 
 def text_of(value: Any, known: dict[int, tuple[Any, str]]) -> str:
     """Return the digest of a value; ``known`` are those that are done, or begun, by their id."""
-    if isinstance(value, PLAIN) and not isinstance(value, str):
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, PLAIN):
         return f"{type(value).__name__} {value!r}"
     if id(value) not in known:
         known[id(value)] = value, "holds itself"
@@ -107,8 +108,6 @@ def text_of(value: Any, known: dict[int, tuple[Any, str]]) -> str:
 def describe(value: Any, of: Callable[[Any], str]) -> Any:
     """Return what stands for a value; ``of`` gives the digest of each part."""
     value = getattr(value, "py_func", value)  # of what numba compiles, the source
-    if isinstance(value, np.generic):
-        return of(value.item())
     if isinstance(value, str):
         named = [one for (_, name), one in REGISTERED.items() if name == value]
         return ["text", value, *map(of, named), *map(of, filter(None, [CRITERIA.get(value)]))]
@@ -129,9 +128,14 @@ def describe(value: Any, of: Callable[[Any], str]) -> Any:
         return ["method", of(value.__func__), of(value.__self__)]
     if isinstance(value, ModuleType | type) or inspect.isfunction(value):
         return describe_code(value, of)
+    return describe_object(value, of)
+
+
+def describe_object(value: Any, of: Callable[[Any], str]) -> list[Any]:
+    """Return what stands for anything else: its class, and what pickle would keep of it."""
     try:
         reduce = copyreg.dispatch_table.get(type(value))
-        parts = reduce(value) if reduce else value.__reduce_ex__(4)
+        parts: Any = reduce(value) if reduce else value.__reduce_ex__(4)
     except Exception as error:
         raise TypeError(
             f"a {type(value).__name__} cannot be told from others ({error}): leave it out of the"
@@ -139,7 +143,7 @@ def describe(value: Any, of: Callable[[Any], str]) -> Any:
         ) from None
     if isinstance(parts, str):  # something that is found by its name
         return [parts, of(sys.modules[getattr(value, "__module__", None) or "builtins"])]
-    held = [list(part) if hasattr(part, "__next__") else part for part in parts]
+    held = [list(part) if isinstance(part, Iterator) else part for part in parts]
     return ["object", of(type(value)), *map(of, held)]
 
 
@@ -148,7 +152,7 @@ def describe_code(thing: Any, of: Callable[[Any], str]) -> list[Any]:
     name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
     package, module = name.partition(".")[0], sys.modules.get(name)
     name = getattr(thing, "__qualname__", name)
-    file = getattr(module, "__file__", None)
+    file: Any = getattr(module, "__file__", None)
     if package == "efcml":  # all of it is in the key of every run
         return [package, name]
     if package != "__main__" and (file is None or any(one in file for one in INSTALLED)):

@@ -41,7 +41,7 @@ class Ranks(NamedTuple):
     @property
     def groups(self) -> list[list[str]]:
         """Models within the critical difference of each other; none is within another group."""
-        ranks, found = self.mean.to_numpy(), []
+        ranks, found = self.mean.to_numpy(), list[list[int]]()
         for i, low in enumerate(ranks):
             within = [*range(i, int((ranks <= low + self.critical_difference).sum()))]
             if len(within) > 1 and not (found and within[-1] <= found[-1][-1]):
