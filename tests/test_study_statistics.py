@@ -7,7 +7,7 @@ from scipy import stats
 
 from efcml.measures import MEASURES, value_of
 from efcml.studies.intervals import Interval, paired_difference
-from efcml.studies.ranks import compare_signed_ranks, rank_models
+from efcml.studies.ranks import compare_two, rank_models
 from interval_coverage import coverage
 
 
@@ -177,7 +177,7 @@ def test_critical_values_are_those_of_the_tables():
 
 def test_signed_ranks_are_those_of_a_loop(rng):
     gaps, rope = rng.normal(0.005, 0.02, 12), 0.01
-    found, won = compare_signed_ranks(gaps, rope), np.zeros(3)
+    found, won = compare_two(gaps, rope), np.zeros(3)
     for weights in rng.dirichlet(np.r_[0.5, np.ones(12)], 1000):
         z, shares = np.r_[0.0, gaps], np.zeros(3)
         for a, u in zip(z, weights, strict=True):
@@ -187,10 +187,10 @@ def test_signed_ranks_are_those_of_a_loop(rng):
         won[shares.argmax()] += 1
     assert tuple(found) == pytest.approx(tuple(won / 1000), abs=0.04)
     assert sum(found) == pytest.approx(1.0)
-    turned = compare_signed_ranks(-gaps, rope)
+    turned = compare_two(-gaps, rope)
     assert turned == pytest.approx((found.worse, found.level, found.better), abs=0.02)
-    assert compare_signed_ranks(gaps * 1e-3, rope) == (0.0, 1.0, 0.0)
-    assert compare_signed_ranks(np.full(12, 0.1), rope).better > 0.999
+    assert compare_two(gaps * 1e-3, rope) == (0.0, 1.0, 0.0)
+    assert compare_two(np.full(12, 0.1), rope).better > 0.999
 
 
 def test_ranks_that_cannot_be_are_refused(published):
@@ -202,4 +202,4 @@ def test_ranks_that_cannot_be_are_refused(published):
         with pytest.raises(ValueError, match=words):
             rank_models(values, MEASURES["pa"], 0.95)
     with pytest.raises(ValueError, match="rope must be a number >= 0"):
-        compare_signed_ranks(np.ones(3), -1.0)
+        compare_two(np.ones(3), -1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -145,32 +144,35 @@ def write_study(
         return sorted(file.name for file in place.iterdir())
 
 
-def to_latex(
-    table: pd.DataFrame, found: pd.DataFrame | None, measures: Sequence[str], first: str
-) -> str:
+def in_words(found: pd.DataFrame, measure: str) -> pd.Series:
+    """Return differences in a measure and their intervals, in its units."""
+    scale = find(measure).scale
+    return found[measure].apply(lambda line: Interval(*line).in_points(scale), axis=1)
+
+
+def to_latex(table: pd.DataFrame, found: pd.DataFrame | None, measures: Sequence[str]) -> str:
     """Return the table of a study as a floating table of LaTeX; see `Study.to_latex`."""
-    head, orders = ["data", "model"], int(table["orders"].iloc[0])
-    for name in measures:
-        head += [title(name)] + ([] if found is None else [f"minus {first}"])
-    lines = []
-    for (data, model), line in table.iterrows():
-        cells = []
-        for name in measures:
-            spread = f" $\\pm$ {line[f'{name}_std']:.4f}" if orders > 1 else ""
-            cells.append(f"{line[name]:.4f}{spread}")
-            if found is not None:
-                known = (data, model) in found.index
-                one = Interval(*found.loc[(data, model), name]) if known else None
-                words = "" if one is None else one.in_points(find(name).scale)
-                cells.append(re.sub(r"[+-][\d.]+", r"$\g<0>$", words))
-        lines.append([escaped(data), escaped(model), *cells])
+    orders, columns = int(table["orders"].iloc[0]), dict[str, Any]()
     told = f"Means {'and standard deviations over' if orders > 1 else 'of'} {orders} orders."
+    for name in measures:
+        cells = table[name].map("{:.4f}".format)
+        if orders > 1:
+            cells += table[f"{name}_std"].map(r" $\pm$ {:.4f}".format)
+        columns[escaped(title(name))] = cells
+        if found is not None:
+            gaps = in_words(found, name).str.replace(r"[+-][\d.]+", r"$\g<0>$", regex=True)
+            columns[escaped(f"{title(name)} minus {found.attrs['to']}")] = gaps
     if found is not None:
         told = f"{told} {about_differences(found, measures, 'rows and orders')[0]}"
-    rows = [" & ".join(line) + r" \\" for line in [[escaped(one) for one in head], *lines]]
-    begin = r"\begin{tabular}{ll" + "r" * (len(head) - 2) + "}"
+    frame = pd.DataFrame(columns, table.index).fillna("")
+    lines = [
+        ["data", "model", *frame],
+        *([*map(escaped, i), *line] for i, *line in frame.itertuples()),
+    ]
+    head, *rest = (" & ".join(line) + r" \\" for line in lines)
+    begin = r"\begin{tabular}{ll" + "r" * len(columns) + "}"
     parts = [r"\begin{table}", r"\centering", rf"\caption{{{escaped(told)}}}", begin, r"\hline"]
-    parts += [rows[0], r"\hline", *rows[1:], r"\hline", r"\end{tabular}", r"\end{table}"]
+    parts += [head, r"\hline", *rest, r"\hline", r"\end{tabular}", r"\end{table}"]
     return "\n".join(parts) + "\n"
 
 

@@ -86,7 +86,7 @@ class SignedRanks(NamedTuple):
     worse: float
 
 
-def compare_signed_ranks(gaps: Floats, rope: float) -> SignedRanks:
+def compare_two(gaps: Floats, rope: float) -> SignedRanks:
     """Return what differences, one of each data set, say of the next one (Dirichlet process)."""
     check_number("rope", rope, least=0.0)
     check_there(gaps, "the measure")
