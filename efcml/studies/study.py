@@ -414,11 +414,12 @@ class Study:
             figure = plots.new_figure()
             self._draw_all(name, figure, 1)
             drawn[name] = figure, f"Along the stream: {page.title(name)}"
-        for name in () if found is None else measures:
-            ax = plots.new_axes(page.WIDTH, 1.1 + 0.3 * (len(found) + len(self.data)))
-            page.draw_intervals(found, name, ax)
-            what = f"{page.title(name)} minus {self.models[0]}, in {find(name).unit}"
-            drawn[f"differences_{name}"] = ax.figure, what
+        if found is not None:
+            for name in measures:
+                ax = plots.new_axes(page.WIDTH, 1.1 + 0.3 * (len(found) + len(self.data)))
+                page.draw_intervals(found, name, ax)
+                what = f"{page.title(name)} minus {self.models[0]}, in {find(name).unit}"
+                drawn[f"differences_{name}"] = ax.figure, what
         summary = {
             "title": self.title,
             "runs": len(self.runs),
@@ -444,9 +445,10 @@ class Study:
         frame, found = self.table(measures), self._found(measures)
         formats = dict.fromkeys(measures, "{:.4f}") | {"rules": "{:.1f}", "ms_per_sample": "{:.2g}"}
         shown = pd.DataFrame({page.title(n): frame[n].map(formats[n].format) for n in formats})
-        for name in () if found is None else measures:
-            cells = page.in_words(found, name)
-            shown[f"{page.title(name)} minus {self.models[0]}"] = cells
+        if found is not None:
+            for name in measures:
+                cells = page.in_words(found, name)
+                shown[f"{page.title(name)} minus {self.models[0]}"] = cells
         return shown.fillna("-")
 
     def to_latex(self, measures: Names | None = None) -> str:
