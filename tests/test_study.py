@@ -715,8 +715,8 @@ def test_where_there_is_no_interval_the_notes_say_why():
     told = study.notes()
     assert told[1] == "No difference could be shown."
     assert told[-1] == (
-        "No interval on small: 24 rows cannot tell how far they are alike: 150 rows, or block=1 if"
-        " rows do not depend on each other."
+        "Without an interval: 2 on small; 24 rows cannot tell how far they are alike: it takes 150"
+        " rows, or block=1 if rows do not depend on each other."
     )
     assert ", no interval" in study.to_text() and "b" in repr(study.plot_differences())
 

@@ -94,10 +94,14 @@ def test_all_cells_of_the_table_hold(orders):
 @pytest.mark.parametrize(
     ("shape", "given", "reason"),
     [
-        ((2, 400), {}, "two orders cannot tell how much orders matter: three orders or more, or a"),
-        ((1, 149), {}, "149 rows cannot tell how far they are alike: 150 rows, or block=1 if"),
-        ((1, 400), {"block": 50}, "400 rows have fewer than 10 blocks: 500 rows or shorter"),
-        ((1, 400), {}, "rows are alike over more than 40 rows: at least 800 rows"),
+        ((2, 400), {}, "two orders cannot tell how much orders matter: it takes three, or a"),
+        (
+            (1, 149),
+            {},
+            "149 rows cannot tell how far they are alike: it takes 150 rows, or block=1",
+        ),
+        ((1, 400), {"block": 50}, "400 rows have fewer than 10 blocks: it takes 500 rows, or"),
+        ((1, 400), {}, "rows are alike over more than 40 rows: it takes at least 800 rows"),
     ],
 )
 def test_where_no_interval_is_honest_there_is_none(shape, given, reason):
@@ -123,7 +127,7 @@ def test_a_measure_may_make_something_else_of_its_sums():
 def test_nothing_gives_no_number():
     empty = np.zeros((3, 30, 2, 1))
     nothing = paired_difference(empty, empty, block=1)
-    assert np.isnan(nothing[:3]).all() and "more rows that have the measure" in nothing.reason
+    assert np.isnan(nothing[:3]).all() and "it takes more rows that have it" in nothing.reason
 
 
 def test_points_are_rounded():

@@ -225,42 +225,33 @@ def draw_ranks(
     ax: Axes | None = None,
     xlabel: str = "mean rank",
 ) -> Axes:
-    """Draw mean ranks of models by name on an axis, the best on the left, names on both sides.
+    """Draw mean ranks of models by name below an axis, the best on the left.
 
     A bar joins the models of a group, from its lowest rank to its highest: they cannot be told
-    apart. A bar above the axis is as long as the critical difference.
+    apart. The bar above the axis is as long as the critical difference.
     """
     names = sorted(ranks, key=lambda name: ranks[name])
-    half, most = (len(names) + 1) // 2, max(len(names), 2)
-    first = 0.35 * (len(groups) + 1) + 0.3  # of names, below the bars
-    low = first + 0.6 * max(half - 1, 0)
-    ax = clear_frame(ax, height=1.3 + 0.45 * low, grid=None)
+    half, most, first = (len(names) + 1) // 2, max(len(names), 2), 0.6 + 0.4 * len(groups)
+    low, end = first + 0.7 * (half - 1), 1.0 + critical_difference
+    ax = clear_frame(ax, height=1.2 + 0.4 * low, grid=None)
+    look: Any = {"color": "black", "linewidth": 0.9, "clip_on": False}
+    words: Any = {"textcoords": "offset points", "fontsize": style.SMALL, "annotation_clip": False}
     for i, name in enumerate(names):
-        left = i < half
-        y, side = first + 0.6 * (i if left else len(names) - 1 - i), 0.9 if left else most + 0.1
-        ax.plot([ranks[name], ranks[name], side], [0.0, y, y], color="black", linewidth=0.9)
-        words = f"{plain(name)}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {plain(name)}"
-        look: Any = {"ha": "right" if left else "left", "va": "center", "fontsize": style.SMALL}
-        shift = (-4 if left else 4, 0)
-        ax.annotate(words, (side, y), xytext=shift, textcoords="offset points", **look)
-    for i, (begin, end) in enumerate(groups):
-        ends, y = [begin - 0.04, end + 0.04], 0.35 * (i + 1)
-        ax.plot(ends, [y, y], color=style.COLORS[0], linewidth=4, solid_capstyle="butt")
-    ruler = [1.0, 1.0 + critical_difference]
-    ax.plot(ruler, [-1.1, -1.1], color=GREY, marker="|", clip_on=False)
-    words = f"critical difference {critical_difference:.2f}"
-    ax.annotate(
-        words,
-        (np.mean(ruler), -1.1),
-        xytext=(0, 4),
-        textcoords="offset points",
-        ha="center",
-        color=GREY,
-        fontsize=style.SMALL,
-    )
+        left, rank = i < half, ranks[name]
+        side, y = (0.8, first + 0.7 * i) if left else (most + 0.2, low - 0.7 * (i - half))
+        ax.plot([rank, rank, side], [0.0, y, y], **look)
+        place: Any = ("right", (-4, 0)) if left else ("left", (4, 0))
+        text = f"{plain(name)}  {rank:.2f}" if left else f"{rank:.2f}  {plain(name)}"
+        ax.annotate(text, (side, y), ha=place[0], xytext=place[1], va="center", **words)
+    for i, (begin, stop) in enumerate(groups):
+        y = 0.4 * (i + 1)
+        ax.plot([begin - 0.05, stop + 0.05], [y, y], color=style.COLORS[0], linewidth=4)
+    ax.plot([1.0, end], [-1.1, -1.1], marker="|", **look)
+    text = f"critical difference {critical_difference:.2f}"
+    ax.annotate(text, ((1.0 + end) / 2.0, -1.1), xytext=(0, 4), ha="center", **words)
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.spines["top"].set(visible=True, position=("data", 0.0))
     ax.xaxis.tick_top()
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlim=(1.0, max(most, ruler[1])), ylim=(low + 0.3, -1.6), yticks=[], xlabel=xlabel)
+    ax.set(xlim=(0.9, max(most + 0.1, end)), ylim=(low + 0.5, -1.6), yticks=[], xlabel=xlabel)
+    ax.set_xticks(range(1, most + 1))
     return ax

@@ -55,25 +55,25 @@ def paired_difference(
     """
     n_orders, n = first.shape[:2]
     of_orders = value_of(second.sum(axis=1)) - value_of(first.sum(axis=1))
-    difference = float(of_orders.mean())
-    none, number = Interval(difference, np.nan, np.nan), min(n, BLOCKS)
+    difference, alike, number = float(of_orders.mean()), 0.0, min(n, BLOCKS)
+
+    def none(why: str, wanted: str) -> Interval:
+        return Interval(difference, np.nan, np.nan, f"{why}: it takes {wanted}")
+
     by_rows = shared or n_orders == 1
     if by_rows and block is not None:
         number = min(n // block, MOST_BLOCKS)
         if number < LEAST_BLOCKS:
-            wanted = f"{LEAST_BLOCKS * block} rows or shorter blocks"
-            return none._replace(reason=f"{n} rows have fewer than {LEAST_BLOCKS} blocks: {wanted}")
+            wanted = f"{LEAST_BLOCKS * block} rows, or shorter blocks"
+            return none(f"{n} rows have fewer than {LEAST_BLOCKS} blocks", wanted)
     elif by_rows and n < LEAST_ROWS:
         wanted = f"{LEAST_ROWS} rows, or block=1 if rows do not depend on each other"
-        return none._replace(reason=f"{n} rows cannot tell how far they are alike: {wanted}")
+        return none(f"{n} rows cannot tell how far they are alike", wanted)
     if shared and n_orders == 2:
-        wanted = "three orders or more, or a single one"
-        return none._replace(reason=f"two orders cannot tell how much orders matter: {wanted}")
+        return none("two orders cannot tell how much orders matter", "three, or a single one")
     gaps = values_of_blocks(first, second, value_of, number)
     if np.isnan(gaps).any():
-        wanted = "more rows that have the measure"
-        return none._replace(reason=f"nearly all rows are without the measure: {wanted}")
-    alike = 0.0
+        return none("nearly all rows are without the measure", "more rows that have it")
     while by_rows and block is None:
         noise, alike = 1.0 / np.sqrt(number), correlation(gaps.mean(axis=0))
         if alike + noise**2 < ALIKE * noise:
@@ -81,8 +81,7 @@ def paired_difference(
             break
         number //= 2
         if number < LEAST_BLOCKS:
-            wanted = f"at least {2 * n} rows"
-            return none._replace(reason=f"rows are alike over more than {n // 10} rows: {wanted}")
+            return none(f"rows are alike over more than {n // 10} rows", f"at least {2 * n} rows")
         gaps = values_of_blocks(first, second, value_of, number)
     # A two-way table: what rows add in all orders, what orders add, and the rest.
     longer = (1.0 + alike) / (1.0 - alike)  # so many times fewer blocks would be independent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from html import escape
@@ -399,12 +400,14 @@ class Study:
 
     def _reasons(self, found: pd.DataFrame) -> list[str]:
         """Say where there is no interval, and why."""
-        told: dict[str, dict[str, None]] = {}
+        told: dict[str, Counter[str]] = {}
         names = found.columns.unique(0).drop("scores")
         for (data, model), name in product(found.index, names):
             given = data, model, found.attrs["to"], name, found.attrs["comparisons"]
-            told.setdefault(self._once(self._interval, *given).reason, {})[data] = None
-        return [f"No interval on {', '.join(sets)}: {why}." for why, sets in told.items() if why]
+            told.setdefault(self._once(self._interval, *given).reason, Counter())[data] += 1
+        told.pop("", None)
+        places = {why: (f"{n} on {data}" for data, n in sets.items()) for why, sets in told.items()}
+        return [f"Without an interval: {', '.join(sets)}; {why}." for why, sets in places.items()]
 
     def write(self, folder: PathLike, measures: Names | None = None) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
