@@ -731,8 +731,9 @@ def test_tables_for_papers(study):
     assert f"small & static & {mean:.4f} $\\pm$ {spread:.4f} & $" in text
     assert "over 3 orders." in text and "95 \\% intervals" in text
     models = {"a_1 & 50%": Constant(), "$x^2$ {~}#\\": Constant(1.0)}
-    text = Study(models, {"my_data": (X, Y)}, orders=1, block=1).run().to_latex("coverage")
-    assert r"my\_data & a\_1 \& 50\% & " in text
+    text = Study(models, {"[my_data]": (X, Y)}, orders=1, block=1).run().to_latex("coverage")
+    assert "One order. Differences" in text and "rows, of one order only" in text
+    assert r"{[}my\_data] & a\_1 \& 50\% & " in text
     assert r"\$x\textasciicircum{}2\$ \{\textasciitilde{}\}\#\textbackslash{} & " in text
     lines = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert [line.replace(r"\&", "").count("&") for line in lines] == [3] * 3

@@ -131,6 +131,7 @@ def tallies(*shares, n=200, seed=0):
 
 def verdicts(table, measure="pa"):
     rows = [{"x": place} | row for place, row in enumerate(compare(table, measure))]
+    assert all(row.pop("reason") == "" for row in rows)
     return TuningResult(("x",), measure, tuple(rows))
 
 
@@ -285,6 +286,9 @@ def test_words_of_others(rows, tmp_path):
 def test_few_rows_prefer_nothing(rows):
     result = search_with(rows, block=None)
     assert np.isnan([row["low"] for row in result.rows]).all() and result.chosen == result.default
+    assert "; no intervals: 18 rows cannot tell how far they are alike: it takes 150" in repr(
+        result
+    )
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,9 @@ def tune(options: Namespace) -> None:
     result = tuning.tune(*ds.initial, measure=options.measure, **where)
     best = result.table[:SHOWN].to_string(index=False, float_format="%.4g")
     call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
-    folds = "each fold by models of all other rows, later ones too"
-    print(f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows, {folds}; best:\n{best}")
-    print(f"\n{result}.\nEFCMLClassifier({call})")
+    print(f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows, the best:\n{best}")
+    folds = "Each fold was predicted by models of all other rows, later ones too."
+    print(f"\n{result}.\n{folds}\nEFCMLClassifier({call})")
 
 
 def study(options: Namespace) -> None:

@@ -26,7 +26,7 @@ MOST_NAMED = 6  # differences in a sentence
 SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
 SIGNS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-SIGNS |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+SIGNS |= {"[": "{[}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
 ENTRY = 0.22  # inches of a line of the legend, which is beside each panel
 
@@ -153,7 +153,9 @@ def in_words(found: pd.DataFrame, measure: str) -> pd.Series:
 def to_latex(table: pd.DataFrame, found: pd.DataFrame | None, measures: Sequence[str]) -> str:
     """Return the table of a study as a floating table of LaTeX; see `Study.to_latex`."""
     orders, columns = int(table["orders"].iloc[0]), dict[str, Any]()
-    told = f"Means {'and standard deviations over' if orders > 1 else 'of'} {orders} orders."
+    told, over = "One order.", "rows, of one order only"
+    if orders > 1:
+        told, over = f"Means and standard deviations over {orders} orders.", "rows and orders"
     for name in measures:
         cells = table[name].map("{:.4f}".format)
         if orders > 1:
@@ -163,7 +165,7 @@ def to_latex(table: pd.DataFrame, found: pd.DataFrame | None, measures: Sequence
             gaps = in_words(found, name).str.replace(r"[+-][\d.]+", r"$\g<0>$", regex=True)
             columns[escaped(f"{title(name)} minus {found.attrs['to']}")] = gaps
     if found is not None:
-        told = f"{told} {about_differences(found, measures, 'rows and orders')[0]}"
+        told = f"{told} {about_differences(found, measures, over)[0]}"
     frame = pd.DataFrame(columns, table.index).fillna("")
     lines = [
         ["data", "model", *frame],

@@ -411,18 +411,8 @@ class Study:
 
     def write(self, folder: PathLike, measures: Names | None = None) -> list[str]:
         """Write tables, figures and a page into a folder; return the names of the files."""
-        measures, drawn = self._listed(measures), dict[str, tuple[Any, str]]()
+        measures = self._listed(measures)
         found = self._found(measures)
-        for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
-            figure = plots.new_figure()
-            self._draw_all(name, figure, 1)
-            drawn[name] = figure, f"Along the stream: {page.title(name)}"
-        if found is not None:
-            for name in measures:
-                ax = plots.new_axes(page.WIDTH, 1.1 + 0.3 * (len(found) + len(self.data)))
-                page.draw_intervals(found, name, ax)
-                what = f"{page.title(name)} minus {self.models[0]}, in {find(name).unit}"
-                drawn[f"differences_{name}"] = ax.figure, what
         summary = {
             "title": self.title,
             "runs": len(self.runs),
@@ -433,7 +423,22 @@ class Study:
             "notes": self.notes(measures),
         }
         tables = self.table(measures), found, self.readable(measures)
-        return page.write_study(folder, summary, *tables, drawn)
+        return page.write_study(folder, summary, *tables, self._pictures(measures, found))
+
+    def _pictures(self, measures: Names, found: pd.DataFrame | None) -> dict[str, tuple[Any, str]]:
+        """Return all figures by name, with captions; none that a notebook would show."""
+        drawn = dict[str, tuple[Any, str]]()
+        for name in (*measures, "rules"):  # one panel below the other, as a page may be on a phone
+            figure = plots.new_figure()
+            self._draw_all(name, figure, 1)
+            drawn[name] = figure, f"Along the stream: {page.title(name)}"
+        if found is not None:
+            for name in measures:
+                ax = plots.new_axes(page.WIDTH, 1.1 + 0.3 * (len(found) + len(self.data)))
+                page.draw_intervals(found, name, ax)
+                what = f"{page.title(name)} minus {self.models[0]}, in {find(name).unit}"
+                drawn[f"differences_{name}"] = ax.figure, what
+        return drawn
 
     @property
     def title(self) -> str:

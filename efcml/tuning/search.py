@@ -124,9 +124,9 @@ def tune(
         lines.append(point | values | {"diverged": sum("Divergence" in text for text in told)})
         tallies.append(np.concatenate([one.tallies(measure) for one in results]))
     verdicts = compare(np.stack(tallies), measure, block)
-    return TuningResult(
-        tuple(points[0]), measure, tuple(a | b for a, b in zip(lines, verdicts, strict=True))
-    )
+    note = max(one.pop("reason") for one in verdicts)
+    rows = tuple(a | b for a, b in zip(lines, verdicts, strict=True))
+    return TuningResult(tuple(points[0]), measure, rows, note)
 
 
 def list_points(model: Any, grid: Grid) -> list[Facts]:
@@ -157,6 +157,7 @@ class TuningResult:
     names: tuple[str, ...]  # of the parameters that were searched
     measure: str
     rows: tuple[dict[str, Any], ...]
+    note: str = ""  # why there are no intervals, if there are none
 
     @property
     def table(self) -> pd.DataFrame:
@@ -197,7 +198,8 @@ class TuningResult:
         found = f"nothing is clearly better than the default, {in_words(self.default)}"
         if self.chosen != self.default:
             found = f"{in_words(self.chosen)} is clearly better than the default"
-        return f"{ties}, {in_words(self.top)}; {found}"
+        note = f"; no intervals: {self.note}" if self.note else ""
+        return f"{ties}, {in_words(self.top)}; {found}{note}"
 
 
 def compare(tallies: Floats, measure: str, block: int | None = None) -> list[Facts]:
@@ -218,8 +220,8 @@ def compare(tallies: Floats, measure: str, block: int | None = None) -> list[Fac
 
     rows: list[Facts] = []
     for value, own in zip(values, tallies, strict=True):
-        on_default, low, high, _ = gain(own, 0)
-        bounds = {"gain": on_default, "low": low, "high": high}
+        found_gain = gain(own, 0)._asdict()
+        bounds = {"gain": found_gain.pop("difference")} | found_gain
         rows.append({measure: float(value)} | bounds | {"tied": not gain(own, best).high < 0.0})
     return rows
 
