@@ -312,20 +312,10 @@ def trend(
     *,
     ready: bool = False,
 ) -> Floats:
-    """Return a measure up to each row: over all rows so far, or over a window.
+    """Return a measure up to each row: over all rows so far, or over the last ``window``.
 
-    It is NaN where no row so far, or none in the window, has the measure.
-
-    Parameters
-    ----------
-    Y, scores : array of shape (n, K)
-        True labels, NaN where unknown, and raw scores, given before the row was learned.
-    measure : str
-        One of `MEASURES`.
-    window : int, optional
-        Take this many last rows.
-    ready : bool
-        Whether ``scores`` are what the measure takes, such as a model's own decisions.
+    It is NaN where no such row has the measure. ``ready`` says that ``scores`` are what the measure
+    takes, such as a model's own decisions.
 
     Examples
     --------

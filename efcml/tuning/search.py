@@ -68,25 +68,17 @@ def tune(
     Parameters
     ----------
     X, Y : array-like of shape (n, p) and (n, K)
-        As for ``EFCMLClassifier.fit``.
     model : estimator or Pipeline, optional
-        Its values are the default. Copies of it are fitted; it stays as it is. An
-        ``EFCMLClassifier()`` if not given.
+        Its values are the default; it stays as it is. An ``EFCMLClassifier()`` if not given.
     grid : dict of str to list of values
         Every value of each parameter is tried with every value of the others. Those of the end of a
-        pipeline are named as in ``efcmlclassifier__vigilance``. `PAPER_GRID` has the 1360 points of
-        the paper.
+        pipeline are named as in ``efcmlclassifier__vigilance``.
     folds : int
-        Number of folds, each a run of neighbouring rows.
+        How many, each a run of neighbouring rows.
     measure : str
         A name in `efcml.measures.MEASURES`.
-    jobs, n_jobs, dask, progress
-        As in `Study.run`.
-    folder : path, optional
-        Keeps what is done, by its content; with it the search goes on where it ended. Studies and
-        other searches may share it.
-    block : int, optional
-        As in `Study`.
+    jobs, n_jobs, dask, progress, folder, block
+        As in `Study` and `Study.run`; both may share a folder.
 
     Examples
     --------
