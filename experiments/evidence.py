@@ -54,9 +54,8 @@ def lines_of(study, measures):
 def run_study(make, measures, folder, jobs, quick):
     """Run what is missing of a study, or of several, and return the lines."""
     found = make(quick)
-    studies = [
-        Study(**one, folder=folder) for one in (found if isinstance(found, list) else [found])
-    ]
+    found = found if isinstance(found, list) else [found]
+    studies = [Study(**one, folder=folder, measures=measures) for one in found]
     return [line for one in studies for line in lines_of(one.run(jobs), measures)]
 
 

@@ -205,6 +205,7 @@ def test_tune_prints_what_it_found_and_goes_on_from_a_checkpoint(models, tmp_pat
     assert len(files) == 3 * 5
     assert lines[0] == "songs: 3 points on 30 rows, the best:"
     assert len(lines[2:5]) == 3 and lines[5] == "" and "EFCMLClassifier(" in lines[-1]
+    assert lines[-2] == "Each fold was predicted by models of all other rows, later ones too."
 
 
 def test_tune_takes_the_initial_rows_of_an_arff_file(models, capsys, monkeypatch):

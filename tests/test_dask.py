@@ -5,7 +5,8 @@ import pytest
 from helpers.streams import random_rows
 from helpers.study_files import model, same, small_set
 
-from efcml import ActiveLearner, EFCMLClassifier, Study
+from efcml import ActiveLearner, EFCMLClassifier, Study, register
+from efcml.active import CRITERIA, Criterion
 from efcml.studies import Variant, workers
 from efcml.tuning import tune
 
@@ -32,7 +33,9 @@ def rows():
 
 
 def search_with(rows, **options):
-    return tune(*rows, EFCMLClassifier(prior=1.0), **({"grid": GRID, "folds": 3} | options))
+    return tune(
+        *rows, EFCMLClassifier(prior=1.0), **({"grid": GRID, "folds": 3, "block": 1} | options)
+    )
 
 
 def test_a_cluster_gives_the_same(inside, rows):
@@ -47,6 +50,24 @@ def test_a_cluster_gives_the_same(inside, rows):
     assert same(make().run(dask=inside), make().run())
 
 
+def test_workers_get_what_is_registered():
+    """Of a worker that is a process of its own."""
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    register("split", "of this test", lambda S, p: np.eye(p)[-1])
+    CRITERIA["of this test"] = Criterion("every other", lambda row: row.scores[0] > 0.5)
+    asks = Variant(model(), active=ActiveLearner(0.5, criteria=("of this test",)))
+
+    def make():
+        models = {"cut": model(splitting="of this test"), "asks": asks}
+        return Study(models, small_set(), orders=1)
+
+    try:
+        with distributed.LocalCluster(**options) as place:
+            assert same(make().run(dask=place), make().run())
+    finally:
+        del CRITERIA["of this test"]
+
+
 def test_errors_of_workers(inside, rows, monkeypatch):
     def fail(*given):
         raise RuntimeError("vigilance 0.3 failed")
@@ -57,11 +78,13 @@ def test_errors_of_workers(inside, rows, monkeypatch):
 
 
 def test_other_versions_lost_schedulers_and_nobody_there(inside, rows, tmp_path, monkeypatch):
-    future = inside.submit(workers.run_on_worker, None, None, "", "0.0", pure=False)
-    with pytest.raises(RuntimeError, match=r"has efcml .*, this was started with 0\.0"):
+    future = inside.submit(workers.run_on_worker, None, None, "", "other", {}, pure=False)
+    with pytest.raises(
+        RuntimeError, match="has other code of efcml, .*, than this process, other:"
+    ):
         future.result()
     with pytest.raises(OSError, match=r"127\.0\.0\.1:1"):
-        search_with(rows, dask="127.0.0.1:1", checkpoint=tmp_path)
+        search_with(rows, dask="127.0.0.1:1", folder=tmp_path)
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(workers, "PATIENCE", 0.3)
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.1)

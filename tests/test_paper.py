@@ -20,7 +20,7 @@ def study():
     ds = datasets.from_arrays(X, Y, n_initial=100, name="turn")
     model = EFCMLClassifier(**QUICK)
     models = {"live": model, "again": model, "static": Variant(model, learn=False)}
-    return Study(models, ds, orders=1).run()
+    return Study(models, ds, orders=1, block=1).run()
 
 
 @pytest.mark.parametrize(

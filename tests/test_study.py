@@ -3,9 +3,11 @@
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,7 @@ import pytest
 from helpers.cli_files import PATH
 from helpers.study_files import model, rows, same, small_set
 from numba import njit
+from scipy import stats
 from scipy.sparse import csr_array
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import SGDClassifier
@@ -35,6 +38,7 @@ from efcml import (
     prequential,
     register,
 )
+from efcml.active import CRITERIA, Criterion
 from efcml.studies import Variant, intervals, provenance, runs, workers
 from efcml.studies import study as study_module
 from efcml.studies.page import panels
@@ -46,12 +50,8 @@ X, Y = rows()
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """Let intervals take fewer draws."""
+    """Compile nothing that these tests do not need."""
     monkeypatch.setattr(workers, "warmup", lambda **given: None)
-    monkeypatch.setattr(intervals, "RESAMPLES", 1000)
-    intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
-    yield
-    intervals.draw_samples.cache_clear(), intervals.draw_orders.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def study():
     X, Y = rows(1)
     frames = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=list("uvw"))
     models = {"default": model(), "same": model(), "static": Variant(model(), learn=False)}
-    return Study(models, data={"small": small_set(), "mine": frames}, orders=3).run()
+    return Study(models, data={"small": small_set(), "mine": frames}, orders=3, block=1).run()
 
 
 def make(folder=None, orders=3, **more):
@@ -189,7 +189,11 @@ def test_built_in_streams_are_made_anew_and_not_shuffled(monkeypatch):
     models = {"a": model(), "b": model(max_rules=1)}
     study = Study(models, data="drifting-clusters", orders=3, seed=1).run()
     data = study.sets["drifting-clusters"]
-    assert (data.redrawn, data.block) == (True, 50)
+    assert data.redrawn
+    gaps = [study.result("b", order=o).pa - study.result("a", order=o).pa for o in range(3)]
+    found = study.differences("b", comparisons=1)["pa"].iloc[0]
+    wanted = stats.ttest_1samp(gaps, 0.0).confidence_interval(0.95)
+    assert found[["low", "high"]].tolist() == pytest.approx(list(wanted))
     ds = small_set(seed=1002)
     wanted = prequential(model().fit(*ds.initial), *ds.stream)
     assert np.array_equal(study.result("a", order=2).scores, wanted.scores)
@@ -250,6 +254,35 @@ def test_models_are_fitted_once_and_left_alone(monkeypatch):
     assert study.run() is study and fits == [20]
 
 
+def test_models_need_no_names():
+    one = Study(model(), small_set())
+    assert one.models == ["EFCMLClassifier"]
+    several = Study([model(), OneVsRestEFC(), Variant(model(beta=2.0), delay=3)], small_set())
+    assert several.models[1] == "OneVsRestEFC" and "beta=2.0" in several.models[2]
+
+
+def test_names_may_be_written_otherwise(study):
+    models = Study.vary(model(), beta=[0, 1.0, 2.5], correlation=["shift", "none"])
+    made = Study(models, small_set(), orders=1).run()
+    wanted = made.result("beta=1, correlation=none")
+    for name in ("beta=1.0, correlation=none", "beta=1, correlation='none'"):
+        assert np.array_equal(made.result(name).scores, wanted.scores)
+    with pytest.raises(ValueError, match="no model 'beta=1.5': choose from 'beta=0, corr"):
+        made.result("beta=1.5")
+
+
+def test_streams_are_drawn_when_they_are_needed(monkeypatch):
+    seeds, load = [], datasets.load
+
+    def noted(name, **given):
+        seeds.append(given.get("seed", 0))
+        return load(name, **given)
+
+    monkeypatch.setattr(datasets, "load", noted)
+    study = Study({"a": Constant()}, "drifting-clusters", orders=3)
+    assert seeds == [0] and study.title.endswith("0 of 3 runs done") and seeds == [0, 1, 2]
+
+
 # -- folders and interruptions --------------------------------------------------------------
 
 
@@ -288,11 +321,9 @@ def test_what_is_there_counts_by_its_content_alone(tmp_path, monkeypatch):
         given = {"models": {"a": model()}, "data": small_set()} | other
         assert Study(**given, orders=2, folder=tmp_path).done == 0, other
     assert make(tmp_path, seed=4).done == 2  # the order of the file
-    monkeypatch.setattr(provenance, "sources", lambda rooms: "another method")
-    provenance.code_of.cache_clear()
+    monkeypatch.setattr(runs, "sources", lambda: "another method")
     changed = make(tmp_path)
     assert changed.done == 0
-    provenance.code_of.cache_clear()
     with pytest.raises(ValueError, match="0 of 6 runs done: call study.run"):
         changed.table()
 
@@ -405,11 +436,13 @@ def test_interrupted_and_taken_up(monkeypatch):
 
 
 @pytest.mark.long
-def test_processes_give_the_same():
+def test_processes_give_the_same(monkeypatch):
     closed = 7.0  # goes to the processes with the function
     cut = lambda S, p: np.eye(p)[int(closed) % p]  # noqa: E731
-    given = {"a": model(), "b": model(splitting=cut)}
-    here, there = (Study(given, small_set(), orders=2).run(jobs) for jobs in (1, 2))
+    monkeypatch.setitem(CRITERIA, "even", Criterion("every other", lambda row: row.scores[0] > 0.5))
+    asks = Variant(model(), active=ActiveLearner(0.5, criteria=("even",)))
+    given = {"a": model(), "b": model(splitting=cut), "asks": asks}
+    here, there = (Study(given, small_set(), orders=2).run(n_jobs=jobs) for jobs in (1, 2))
     assert same(here, there)
 
 
@@ -480,6 +513,84 @@ def test_a_digest_stands_for_what_functions_do_and_what_things_hold():
     assert named[0] != named[1]
 
 
+class Wrap:
+    """Holds what cannot be pickled, and says nothing of it."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def fit(self, X, Y):
+        return self
+
+    def partial_fit(self, X, Y):
+        return self
+
+    def predict(self, X):
+        return np.full((len(X), 3), self.make())
+
+
+def level():
+    return LEVEL
+
+
+LEVEL = 0.0
+
+
+def test_what_cannot_be_pickled_counts_by_what_it_holds(tmp_path):
+    """Two models that differ in a function alone had one key, and printed identical results."""
+    given = {"data": (X, Y), "orders": 1, "folder": tmp_path}
+    models = {"zero": Wrap(lambda: 0.0), "one": Wrap(lambda: 1.0)}
+    study = Study(models, **given).run()
+    assert study.result("zero").scores.max() == 0.0 and study.result("one").scores.min() == 1.0
+    assert Study(models, **given).done == 2
+    assert digest(Wrap(level)) != digest(Wrap(lambda: 0.0))
+
+
+def test_what_a_function_uses_of_its_module_counts(monkeypatch):
+    before = digest(Wrap(level))
+    monkeypatch.setitem(globals(), "LEVEL", 1.0)
+    constant = digest(Wrap(level))
+    monkeypatch.setattr(Wrap, "partial_fit", lambda self, X, Y: None)
+    assert len({before, constant, digest(Wrap(level))}) == 3
+
+
+def test_what_has_no_content_is_refused():
+    with pytest.raises(TypeError) as caught:
+        Study({"lock": Wrap(threading.Lock())}, (X, Y), orders=1).run()
+    assert str(caught.value) == (
+        "a lock cannot be told from others (cannot pickle '_thread.lock' object): leave it out of"
+        " the model, or give its class a __reduce__ that says what it is made of."
+    )
+
+
+def test_what_is_registered_counts_wherever_its_name_stands(monkeypatch):
+    keys = []
+    for answer in (True, False):
+        register("stage", "of a test", lambda *sizes, answer=answer: answer)
+        fires = lambda row, answer=answer: answer  # noqa: E731
+        monkeypatch.setitem(CRITERIA, "of a test", Criterion("a test", fires))
+        asks = Variant(model(), active=ActiveLearner(0.5, criteria=("of a test",)))
+        study = Study({"asks": asks, "has": model(stages=("of a test",))}, small_set(), orders=1)
+        keys += [study.runs["small", name, 0].key for name in study.models]
+    assert len({*keys}) == 4
+
+
+def test_the_whole_package_counts_but_for_what_shows(tmp_path, monkeypatch):
+    root = tmp_path / "efcml"
+    shutil.copytree(os.path.dirname(provenance.efcml.__file__), root)
+    monkeypatch.setattr(provenance.efcml, "__file__", str(root / "__init__.py"))
+    method, texts = provenance.sources.__wrapped__, []
+    for file in ("plots/style.py", "support/statistics.py", "evaluation/adapters.py"):
+        texts.append(method())
+        (root / file).write_text((root / file).read_text() + "\nCHANGED = 1\n")
+    assert texts[0] == texts[1] != texts[2] and method() not in texts
+
+
+def test_masked_labels_are_not_the_values_below():
+    tables = [runs.Table(X, np.ma.masked_array(Y, Y > limit)) for limit in (0.5, 2.0)]
+    assert tables[0].key != tables[1].key
+
+
 def test_a_digest_is_the_same_in_every_process():
     given = [
         "-c",
@@ -541,6 +652,7 @@ def test_words_of_a_study(study):
     cell = intervals.Interval(*study.differences().loc[("mine", "static"), "pa"]).in_points()
     for told in (text, html):
         assert all(word in told for word in (*study.data, *study.models, f"{pa:.4f}", cell))
+        assert cell.endswith("]")
     new = Study({"<b>": Constant()}, data=small_set(), orders=1)
     assert repr(new) == (
         "Study of 1 model, 1 data set, 1 order: 0 of 1 runs done; study.run() does them."
@@ -553,20 +665,98 @@ def test_notes_say_what_is_shown_and_how_little_changed():
     Y = np.zeros((len(X), 3))
     Y[::6, 0] = 1.0
     models = {"zeros": Constant(0.0)} | {f"ones {i}": Constant(1.0 + i) for i in range(8)}
-    study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), orders=1).run()
-    told = study.notes("pa")
+    given = {"orders": 1, "block": 1, "measures": "pa"}
+    study = Study(models | {"low": Constant(-1e-3)}, data=(X, Y), **given).run()
+    told = study.notes()
     assert told[0].endswith("rows, of one order only, corrected for 9 comparisons.")
     assert told[1].startswith("Shown: ones 0 below it in PA on data; ones 1 below")
     assert told[1].count("below it") == 6 and "; 2 more. All other" in told[1]
     assert told[2] == "On data, low changed no score by more than 0.001, and no decision."
     alike = {f"zeros {i}": Constant(-1.0) for i in range(15)}
-    told = Study(alike, data=(X, Y), orders=1).run().notes("pa")
+    told = Study(alike, data=(X, Y), **given).run().notes("pa")
     assert told[1] == "No difference could be shown: every interval has 0 in it."
     assert len(told) == 2 + 14
     ds = datasets.load("drifting-clusters", n=60, n_initial=40)
     drifting = {n: Study({"a": OwnSize()}, ds, orders=n).run().notes("pa") for n in (1, 2)}
     assert drifting[1] == []
     assert "drifting-clusters drifts, and a shuffle destroys the drift" in drifting[2][-1]
+
+
+def test_one_correction_for_a_study(study):
+    """Table, notes and pictures show the same intervals, of one measure or of all."""
+    whole = study.differences()
+    assert study.differences(measures="pa").attrs == whole.attrs
+    assert study.differences(measures="pa")["pa"].equals(whole["pa"])
+    assert "corrected for 8 comparisons" in study.notes("ap")[0]
+    ax = study.plot_differences("ap")
+    lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2][1:]
+    wanted = 100 * whole["ap"][["low", "high"]].to_numpy()
+    np.testing.assert_allclose(lines, wanted)
+    assert study.differences(measures="log_loss").attrs["comparisons"] == 12
+
+
+def test_differences_are_in_the_units_of_the_measure(study):
+    shown = study.readable(("coverage", "pa"))["coverage minus default"]
+    value = study.differences(measures="coverage").loc[("mine", "static"), "coverage"]
+    assert shown["mine", "static"] == intervals.Interval(*value).in_points(1.0)
+    told = study.notes(("coverage", "log_loss", "pa"))[0]
+    assert "in points and in labels of coverage and in nats of log loss" in told
+    assert (
+        study.plot_differences("coverage")
+        .get_xlabel()
+        .startswith("coverage minus default, in labels;")
+    )
+
+
+def test_where_there_is_no_interval_the_notes_say_why():
+    study = Study({"a": model(), "b": model(max_rules=1)}, small_set(), orders=1).run()
+    found = study.differences()
+    assert found["pa"].notna().iloc[0].tolist() == [True, False, False]
+    told = study.notes()
+    assert told[1] == "No difference could be shown."
+    assert told[-1] == (
+        "Without an interval: 2 on small; 24 rows cannot tell how far they are alike: it takes 150"
+        " rows, or block=1 if rows do not depend on each other."
+    )
+    assert ", no interval" in study.to_text() and "b" in repr(study.plot_differences())
+
+
+def test_tables_for_papers(study):
+    table = study.table()
+    assert (table["orders"] == 3).all()
+    values = [study.result("static", "small", order).pa for order in range(3)]
+    spread, mean = np.std(values, ddof=1), np.mean(values)
+    assert table.loc[("small", "static"), "pa_std"] == pytest.approx(spread)
+    text = study.to_latex()
+    assert f"small & static & {mean:.4f} $\\pm$ {spread:.4f} & $" in text
+    assert "over 3 orders." in text and "95 \\% intervals" in text
+    models = {"a_1 & 50%": Constant(), "$x^2$ {~}#\\": Constant(1.0)}
+    text = Study(models, {"[my_data]": (X, Y)}, orders=1, block=1).run().to_latex("coverage")
+    assert "One order. Differences" in text and "rows, of one order only" in text
+    assert r"{[}my\_data] & a\_1 \& 50\% & " in text
+    assert r"\$x\textasciicircum{}2\$ \{\textasciitilde{}\}\#\textbackslash{} & " in text
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert [line.replace(r"\&", "").count("&") for line in lines] == [3] * 3
+    assert "$\\pm$" not in text and text.count("{") == text.count("}")
+
+
+def test_models_are_ranked_over_data_sets():
+    data = {f"set {seed}": small_set(seed=seed) for seed in range(4)}
+    models = {"one": Constant(1.0), "zero": Constant(0.0), "efcml": model()}
+    study = Study(models, data, orders=1).run()
+    found = study.ranks("pa")
+    table = study.table()["pa"].unstack()[list(models)]
+    wanted = table.rank(axis=1, ascending=False).mean()
+    assert found.mean.to_dict() == wanted.to_dict() and found.data == 4
+    assert found.mean.index[0] == "efcml" and list(study.ranks("log_loss").mean.index) != []
+    ax = study.plot_ranks("pa")
+    words = [text.get_text() for text in ax.texts]
+    assert f"efcml  {wanted['efcml']:.2f}" in words
+    assert f"critical difference {found.critical_difference:.2f}" in words
+    bars = [line for line in ax.lines if line.get_linewidth() == 4]
+    assert len(bars) == len(found.groups)
+    better = study.signed_ranks("efcml", to="one")
+    assert better.better > 0.95 and study.signed_ranks("one", to="efcml").worse > 0.95
 
 
 def test_pictures_of_a_study(study):
@@ -585,7 +775,7 @@ def test_pictures_of_a_study(study):
     assert study.plot("rules", data="small").get_ylim()[0] == 0.0
     ax = study.plot_differences("ap")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["same", "static"] * 2
-    assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 4 comparisons"
+    assert ax.get_xlabel() == "AP minus default, in points; 95 % intervals for 8 comparisons"
 
 
 def test_tables_print_all_columns(study):
@@ -638,7 +828,7 @@ def test_sparse_rows_go_to_the_first_step_of_a_pipeline():
 
 def test_pages_and_files(tmp_path):
     data = {"zero": (X, np.zeros((44, 3)))}  # no row has a label: there is no average precision
-    study = Study({"a": Constant(0.0), "b": Constant(0.5)}, data=data, orders=2).run()
+    study = Study({"a": Constant(0.0), "b": Constant(0.5)}, data=data, orders=3, block=1).run()
     files = study.write(tmp_path / "out", ("pa",))
     assert files == sorted(
         ["table.csv", "differences.csv", "summary.json", "report.html"]
@@ -652,7 +842,7 @@ def test_pages_and_files(tmp_path):
     lines = pd.read_csv(tmp_path / "out" / "differences.csv")
     assert lines.loc[0, ["difference", "low", "high"]].tolist() == [-1.0] * 3
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert (summary["runs"], summary["orders"]) == (4, [0, 1])
+    assert (summary["runs"], summary["orders"]) == (6, [0, 1, 2])
     study.write(tmp_path / "ap", "ap")
     summary = json.loads((tmp_path / "ap" / "summary.json").read_text())
     assert summary["table"][0]["ap"] is None and summary["differences"][0]["low"] is None
@@ -675,9 +865,11 @@ GOOD = {"a": model()}
             {"models": {"a": EFCMLClassifier}},
             "'a': prequential needs a model; got the class EFCMLClassifier",
         ),
-        ({"models": {3: model()}}, "give models with their names, as in"),
-        ({"models": [model()]}, "give models with their names, as in"),
-        ({"models": model()}, "give models with their names, as in"),
+        ({"models": {3: model()}}, "names of models are text: name them, as in {"),
+        ({"models": [model(), model()]}, 'two models are named "EFCMLClassifier(max_'),
+        ({"block": 0}, "block must be a whole number >= 1; got 0"),
+        ({"random_state": 3}, "there is no argument 'random_state': give seed."),
+        ({"order": 3}, "there is no argument 'order'."),
         ({"models": {"a": Variant(model(), delay=-1)}}, "'a': delay must be a whole number"),
         ({"models": {"a": Variant(model(), active=3)}}, "'a': active must be an ActiveLearner"),
         (
@@ -717,8 +909,8 @@ def test_bad_studies(changes, words):
         (lambda one: Study(GOOD, small_set()).differences(), "a single model has no differences"),
         (lambda one: one.plot("pa"), "0 of 6 runs done: call study.run() first"),
         (lambda one: one.plot("accuracy"), "there is no measure 'accuracy'"),
-        (lambda one: one.result("c"), "there is no model 'c': choose from a, b"),
-        (lambda one: one.result("a", "big"), "there is no data set 'big': choose from small"),
+        (lambda one: one.result("c"), "there is no model 'c': choose from 'a', 'b'."),
+        (lambda one: one.result("a", "big"), "there is no data set 'big': choose from 'small'."),
         (lambda one: one.result("a", order=9), "there is no order 9: choose from 0, 1, 2"),
         (lambda one: one.result("a"), "a on small, order 0 is not run yet"),
         (lambda one: one.run(jobs=0), "jobs must be a number of processes"),
@@ -740,9 +932,9 @@ def test_bad_questions(call, words):
 def test_rows_of_all_orders_are_put_back_as_in_the_file(study, monkeypatch):
     seen, real = [], study_module.paired_difference
 
-    def noted(first, second, *given):
+    def noted(first, second, *given, **more):
         seen.extend([first, second])
-        return real(first, second, *given)
+        return real(first, second, *given, **more)
 
     monkeypatch.setattr(study_module, "paired_difference", noted)
     study.differences("static", measures=("ap",))

@@ -30,7 +30,7 @@ def rows():
 
 def search_with(rows, **changes):
     usual = EFCMLClassifier(**(BASE | changes.pop("params", {})))
-    return tune(*rows, usual, **({"grid": GRID, "folds": 2} | changes))
+    return tune(*rows, usual, **({"grid": GRID, "folds": 2, "block": 1} | changes))
 
 
 def measured_by_hand(make, X, Y, names, folds=2):
@@ -131,6 +131,7 @@ def tallies(*shares, n=200, seed=0):
 
 def verdicts(table, measure="pa"):
     rows = [{"x": place} | row for place, row in enumerate(compare(table, measure))]
+    assert all(row.pop("reason") == "" for row in rows)
     return TuningResult(("x",), measure, tuple(rows))
 
 
@@ -223,20 +224,20 @@ def test_a_search_goes_on_after_ctrl_c(rows, runs, tmp_path, capsys):
     assert len(everything) == 10
     runs.stop_after = 3
     with pytest.raises(RunsInterrupted, match="after 3 of 10 runs"):
-        search_with(rows, checkpoint=tmp_path)
+        search_with(rows, folder=tmp_path)
     forget(runs)
     assert len(list(tmp_path.iterdir())) == 3
-    assert search_with(rows, checkpoint=str(tmp_path), progress=True) == expected
+    assert search_with(rows, folder=str(tmp_path), progress=True) == expected
     assert "0/7 runs" in capsys.readouterr().err
     assert len(forget(runs)) == 7
-    assert search_with(rows, checkpoint=tmp_path, progress=False) == expected
+    assert search_with(rows, folder=tmp_path, progress=False) == expected
     assert runs.keys == [] and capsys.readouterr().err == ""
 
 
 def test_a_folder_knows_what_was_searched(rows, runs, tmp_path):
     X, Y = rows
     wide = GRID | {"vigilance": [0.5, 0.15, 0.3]}
-    search_with(rows, checkpoint=tmp_path)
+    search_with(rows, folder=tmp_path)
     for changes, n_new in (
         ({"grid": wide}, 4),
         ({"folds": 3}, 15),
@@ -244,13 +245,13 @@ def test_a_folder_knows_what_was_searched(rows, runs, tmp_path):
         ({"params": {"vigilance": 0.5}}, 0),
     ):
         forget(runs)
-        found = search_with(**({"rows": rows} | changes), checkpoint=tmp_path)
+        found = search_with(**({"rows": rows} | changes), folder=tmp_path)
         assert len(forget(runs)) == n_new
         if n_new == 4:
             assert found == search_with(rows, **changes)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"cannot write to .*notes\.txt"):
-        search_with(rows, checkpoint=tmp_path / "notes.txt")
+        search_with(rows, folder=tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -266,6 +267,28 @@ def test_grids(rows):
     points = list_points(EFCMLClassifier(), given)
     assert points[1] == {"vigilance": 0.5, "correlation": "none"} and len(points) == 3
     assert type(points[1]["vigilance"]) is float
+
+
+def test_arrays_may_be_values_of_a_grid(rows):
+    """Whether a point is the default has no one truth for arrays."""
+    given = {"relevance": ["off", np.array([1.0, 0.0]), np.array([0.0, 1.0])]}
+    result = search_with(rows, grid=given, params={"relevance": np.array([1.0, 0.0])})
+    assert len(result.rows) == 3 and result.default["relevance"].tolist() == [1.0, 0.0]
+
+
+def test_words_of_others(rows, tmp_path):
+    assert repr(search_with(rows, n_jobs=1)) == repr(search_with(rows))
+    for word, wanted in (("checkpoint", "folder"), ("cv", "folds")):
+        with pytest.raises(TypeError, match=f"no argument '{word}': give {wanted}"):
+            search_with(rows, **{word: tmp_path})
+
+
+def test_few_rows_prefer_nothing(rows):
+    result = search_with(rows, block=None)
+    assert np.isnan([row["low"] for row in result.rows]).all() and result.chosen == result.default
+    assert "; no intervals: 18 rows cannot tell how far they are alike: it takes 150" in repr(
+        result
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,7 +312,7 @@ def test_grids(rows):
 )
 def test_bad_searches(rows, tmp_path, changes, words):
     with pytest.raises(ValueError, match=words) as caught:
-        search_with(**({"rows": rows, "checkpoint": tmp_path / "folder"} | changes))
+        search_with(**({"rows": rows, "folder": tmp_path / "folder"} | changes))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.glob("*/*"))
 

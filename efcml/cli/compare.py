@@ -29,6 +29,8 @@ def add_commands(commands: Any) -> None:
     what = "orders of the stream: that of the file, then shuffles (default 10)"
     studying.add_argument("--orders", type=int, default=10, metavar="N", help=what)
     studying.add_argument("--measures", default="pa,ap", metavar="A,B", help="what is measured")
+    what = "so many neighbouring rows belong together, in intervals (default: found out)"
+    studying.add_argument("--block", type=int, metavar="N", help=what)
     what = "folder for everything (default: studies/DATASETS-NAMES); what is there is not run again"
     studying.add_argument("--out", type=Path, metavar="DIR", help=what)
     studying.set_defaults(run=study)
@@ -69,13 +71,14 @@ def tune(options: Namespace) -> None:
     from efcml import tuning  # not before: it takes seconds
 
     grid = varied or (tuning.PAPER_GRID if options.grid == "paper" else tuning.SHORT_GRID)
-    where |= {"checkpoint": options.checkpoint, "grid": grid}
+    where |= {"folder": options.checkpoint, "grid": grid}
     ds = shared.read_source(options, options.data)
     result = tuning.tune(*ds.initial, measure=options.measure, **where)
     best = result.table[:SHOWN].to_string(index=False, float_format="%.4g")
     call = ", ".join(f"{name}={value!r}" for name, value in result.chosen.items())
     print(f"{ds.name}: {len(result.rows)} points on {ds.n_initial} rows, the best:\n{best}")
-    print(f"\n{result}.\nEFCMLClassifier({call})")
+    folds = "Each fold was predicted by models of all other rows, later ones too."
+    print(f"\n{result}.\n{folds}\nEFCMLClassifier({call})")
 
 
 def study(options: Namespace) -> None:
@@ -98,10 +101,10 @@ def study(options: Namespace) -> None:
         else name
         for name in options.data
     ]
-    comparison = Study(models, data, orders=options.orders, folder=folder / "records")
-    comparison.run(**where)
-    files = ", ".join(comparison.write(folder, measures))
-    print(f"{comparison.to_text(measures)}\nwritten to {folder}: {files}")
+    given = {"orders": options.orders, "measures": measures, "block": options.block}
+    comparison = Study(models, data, folder=folder / "records", **given).run(**where)
+    files = ", ".join(comparison.write(folder))
+    print(f"{comparison.to_text()}\nwritten to {folder}: {files}")
 
 
 def read_varied(options: Namespace) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 from efcml.evaluation import PrequentialResult
 from efcml.evaluation.stream_pass import StreamPass, begin_pass
 from efcml.saving import pack, read, unpack, write
-from efcml.studies.provenance import MODELS, digest, sources
+from efcml.studies.provenance import digest, sources
 from efcml.support.aliases import Arrays, Facts
 from efcml.support.files import make_folder
 from efcml.support.progress import progress_bar
@@ -50,8 +50,10 @@ class StreamRun:
             # Of a table also what was learned: the same features may be of other words.
             words = ds.table and vars(ds.table)
             what = repr((ds.n_initial, words, type(model), learn, asks))
-            self.about = digest(ds.X, ds.Y, model.get_params(), what)  # what tells it from others
-            self.code = sources(MODELS)  # other code would go on otherwise than it began
+            self.about = digest(
+                ds.X, ds.Y, model.get_params(), what, asks
+            )  # what tells it from others
+            self.code = sources()  # other code would go on otherwise than it began
 
     @property
     def finished(self) -> bool:

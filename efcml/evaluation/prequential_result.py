@@ -133,14 +133,8 @@ class PrequentialResult:
     ) -> Axes:
         """Draw trends of this run; return the matplotlib Axes.
 
-        Parameters
-        ----------
-        measure : str, optional
-            A name in `efcml.measures.MEASURES`, or "rules"; "pa" and "ap" if not given.
-            `efcml.plots.draw_trends` compares runs.
-        window : int, optional
-            The measure of the last so many rows; of all rows up to each one if not given.
-        ax : Axes, optional
+        Of a measure by name, or "rules"; "pa" and "ap" if none is given. With a ``window`` it is
+        the measure of the last so many rows. `efcml.plots.draw_trends` compares runs.
         """
         from efcml import plots
 

@@ -8,7 +8,7 @@ lists definitions and conventions.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,6 +70,12 @@ class Measure:
     counts: Counting
     value_of: ValueOf = value_of
     empty: str = ""  # what becomes of rows without true labels
+    unit: str = "points"  # of differences; points are hundredths
+
+    @property
+    def scale(self) -> float:
+        """How many units a difference of 1 has."""
+        return 100.0 if self.unit == "points" else 1.0
 
     def __call__(self, Y: ArrayLike, predicted: ArrayLike, *, ready: bool = False) -> float:
         """Return the measure over all rows; NaN if no row has it."""
@@ -143,13 +149,14 @@ def _refuse(table: Floats, right: Bools, what: str, advice: str) -> None:
 
 
 def declare(
-    name: str, title: str, better: str, takes: str, empty: str = COUNT, value_of: ValueOf = value_of
+    name: str, title: str, better: str, takes: str, empty: str = COUNT, **more: Any
 ) -> Callable[[Counting], Function]:
     """List a measure in `MEASURES`, and make its function of its counts and their docstring."""
 
     def make(counts: Counting) -> Function:
         doc = counts.__doc__ or ""
-        found = MEASURES[name] = Measure(name, title, doc, better, takes, counts, value_of, empty)
+        found = Measure(name, title, doc, better, takes, counts, empty=empty, **more)
+        MEASURES[name] = found
 
         def function(Y: ArrayLike, predicted: ArrayLike) -> float:
             return found(Y, predicted, ready=True)
@@ -218,7 +225,7 @@ def one_error(Y: Floats, scores: Floats) -> Array:
     return np.where(true.any(axis=1), false.any(axis=1) & (worse >= best), np.nan)
 
 
-@declare("coverage", "coverage", "down", "scores", "left out")
+@declare("coverage", "coverage", "down", "scores", "left out", unit="labels")
 def coverage(Y: Floats, scores: Floats) -> Array:
     """Labels to take, highest score first, until all true ones are there, by row."""
     lowest = scores.min(axis=1, where=Y == 1, initial=np.inf, keepdims=True)
@@ -226,7 +233,7 @@ def coverage(Y: Floats, scores: Floats) -> Array:
     return np.where((Y == 1).any(axis=1), taken, np.nan)
 
 
-@declare("log_loss", "log loss", "down", "probabilities")
+@declare("log_loss", "log loss", "down", "probabilities", unit="nats")
 def log_loss(Y: Floats, probabilities: Floats) -> Counts:
     """Minus the logarithm of the probability that the truth had, mean over known labels."""
     inside = np.clip(probabilities, SMALLEST, 1.0 - SMALLEST)
@@ -305,20 +312,10 @@ def trend(
     *,
     ready: bool = False,
 ) -> Floats:
-    """Return a measure up to each row: over all rows so far, or over a window.
+    """Return a measure up to each row: over all rows so far, or over the last ``window``.
 
-    It is NaN where no row so far, or none in the window, has the measure.
-
-    Parameters
-    ----------
-    Y, scores : array of shape (n, K)
-        True labels, NaN where unknown, and raw scores, given before the row was learned.
-    measure : str
-        One of `MEASURES`.
-    window : int, optional
-        Take this many last rows.
-    ready : bool
-        Whether ``scores`` are what the measure takes, such as a model's own decisions.
+    It is NaN where no such row has the measure. ``ready`` says that ``scores`` are what the measure
+    takes, such as a model's own decisions.
 
     Examples
     --------

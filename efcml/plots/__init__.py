@@ -9,6 +9,7 @@ from efcml.plots.cells import draw_importance, draw_label_shares, draw_relevance
 from efcml.plots.rules import draw_ellipses
 from efcml.plots.stream import (
     draw_differences,
+    draw_ranks,
     draw_reliability,
     draw_rule_counts,
     draw_spending,
@@ -22,6 +23,7 @@ __all__ = [
     "draw_ellipses",
     "draw_importance",
     "draw_label_shares",
+    "draw_ranks",
     "draw_relevance",
     "draw_reliability",
     "draw_rule_counts",

@@ -214,3 +214,44 @@ def draw_differences(
     ax.set(ylim=(place - 0.4, -0.6), xlabel=xlabel)
     ax.margins(x=0.08)
     return ax
+
+
+@styled
+def draw_ranks(
+    ranks: Mapping[str, float],
+    critical_difference: float,
+    groups: Sequence[tuple[float, float]] = (),
+    *,
+    ax: Axes | None = None,
+    xlabel: str = "mean rank",
+) -> Axes:
+    """Draw mean ranks of models by name below an axis, the best on the left.
+
+    A bar joins the models of a group, from its lowest rank to its highest: they cannot be told
+    apart. The bar above the axis is as long as the critical difference.
+    """
+    names = sorted(ranks, key=lambda name: ranks[name])
+    half, most, first = (len(names) + 1) // 2, max(len(names), 2), 0.6 + 0.4 * len(groups)
+    low, end = first + 0.7 * (half - 1), 1.0 + critical_difference
+    ax = clear_frame(ax, height=1.2 + 0.4 * low, grid=None)
+    look: Any = {"color": "black", "linewidth": 0.9, "clip_on": False}
+    words: Any = {"textcoords": "offset points", "fontsize": style.SMALL, "annotation_clip": False}
+    for i, name in enumerate(names):
+        left, rank = i < half, ranks[name]
+        side, y = (0.8, first + 0.7 * i) if left else (most + 0.2, low - 0.7 * (i - half))
+        ax.plot([rank, rank, side], [0.0, y, y], **look)
+        place: Any = ("right", (-4, 0)) if left else ("left", (4, 0))
+        text = f"{plain(name)}  {rank:.2f}" if left else f"{rank:.2f}  {plain(name)}"
+        ax.annotate(text, (side, y), ha=place[0], xytext=place[1], va="center", **words)
+    for i, (begin, stop) in enumerate(groups):
+        y = 0.4 * (i + 1)
+        ax.plot([begin - 0.05, stop + 0.05], [y, y], color=style.COLORS[0], linewidth=4)
+    ax.plot([1.0, end], [-1.1, -1.1], marker="|", **look)
+    text = f"critical difference {critical_difference:.2f}"
+    ax.annotate(text, ((1.0 + end) / 2.0, -1.1), xytext=(0, 4), ha="center", **words)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.spines["top"].set(visible=True, position=("data", 0.0))
+    ax.xaxis.tick_top()
+    ax.set(xlim=(0.9, max(most + 0.1, end)), ylim=(low + 0.5, -1.6), yticks=[], xlabel=xlabel)
+    ax.set_xticks(range(1, most + 1))
+    return ax

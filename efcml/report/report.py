@@ -48,13 +48,10 @@ def write_report(
 
     Parameters
     ----------
-    path : str or path
-    result : PrequentialResult
     classifier : estimator or pipeline
         As it is after the run.
     summary : dict, optional
-        Further facts, such as ``summary.json`` has them. Every number, word and truth value in it
-        is shown.
+        Further facts, all of which are shown.
     active : ActiveLearner, optional
         The one that asked for the labels of the run.
     dataset : Dataset, optional

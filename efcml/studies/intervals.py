@@ -1,95 +1,121 @@
-"""How sure a difference of two models is: a bootstrap over samples and over orders.
+"""How sure a difference of two models is: Student intervals from what orders and rows add to it.
 
-Every measure is made of sums over rows. So it has a value for any choice of samples, and a
-difference for any choice of samples and orders: the bootstrap draws both.
+Every measure is made of sums over rows, so it also has a value without any block of rows. That
+gives every block of every order a value of its own (a jackknife), whatever the measure is.
+docs/studies.md says how often these intervals hold (experiments/interval_coverage.py).
 """
 
-from functools import lru_cache
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from efcml.measures import ValueOf, value_of
-from efcml.support.aliases import Array, Floats
+from efcml.support.aliases import Floats
 
-RESAMPLES = 10_000
-CHUNK = 1000  # resamples that are summed at once
-SEED = 2022
 LEVEL = 0.95
-MOST_DRAWN = 2000  # of more samples neighbours are drawn together
-LEAST_DRAWN = 20  # of few samples blocks are shorter, or there would be nothing to draw from
+BLOCKS, LEAST_BLOCKS, MOST_BLOCKS = 40, 10, 1000  # at first, at least, and if they are set
+LEAST_ROWS = 150  # of fewer rows it cannot be told how far they are alike
+ALIKE = 1.64  # standard errors of a correlation: more, and blocks are made longer
+TOO_SMALL = 1.5  # the correlation of so few blocks is, over their number, found too small
+SHARE = 0.2
+ENDS = (-0.1, 0.95)  # of the correlation that is corrected for
 
 
 class Interval(NamedTuple):
-    """A difference and the ends of its interval."""
+    """A difference and the ends of its interval; NaN where none is honest, and the reason."""
 
     difference: float
     low: float
     high: float
+    reason: str = ""
 
-    def in_points(self) -> str:
-        """Return the difference and its interval in percentage points."""
-        difference, low, high = (round(100 * value, 2) + 0.0 for value in self)
-        return f"{difference:+.2f} [{low:+.2f}, {high:+.2f}]"
+    def in_points(self, scale: float = 100.0) -> str:
+        """Return the difference and its interval, in percentage points if nothing else is said."""
+        difference, low, high = (round(scale * value, 2) + 0.0 for value in self[:3])
+        interval = ", no interval" if low != low else f" [{low:+.2f}, {high:+.2f}]"
+        return f"{difference:+.2f}{interval}"
 
 
 def paired_difference(
     first: Floats,
     second: Floats,
     value_of: ValueOf = value_of,
-    block: int = 1,
+    block: int | None = None,
     comparisons: int = 1,
+    *,
+    shared: bool = True,
 ) -> Interval:
     """Return a measure of the second model minus that of the first, with its 95 % interval.
 
-    Orders share their samples; draws of a built-in stream have as many of their own, in the same
-    places. A resample draws samples and, independently, orders, and gives both models the same
-    ones. Of R orders R - 1 are drawn: the spread of so many has the size that the mean of R has on
-    new data (a resample of R would be too narrow by the share 1 / R of its variance).
-
-    Tallies of a measure have the shape (orders, samples, 2, L), samples in the order of the file;
-    ``value_of`` is what it makes of their sums. ``block`` neighbouring samples are drawn together,
-    and the interval is widened (Bonferroni) for so many ``comparisons``.
+    Tallies of a measure have the shape (orders, rows, 2, L), rows in the order of the file;
+    ``value_of`` is what it makes of their sums. Orders have their rows in common if they are
+    ``shared``; else each has its own. Rows of a ``block`` belong together; without one, blocks are
+    made longer until neighbouring ones are alike no more. The interval is corrected (Bonferroni)
+    for so many ``comparisons``.
     """
-    both = np.stack([first, second])
-    block = max(1, min(block, both.shape[2] // LEAST_DRAWN))
-    if block == 1:
-        both = both[:, :, (both[..., 1, :] > 0).any(axis=(0, 1, 3))]
-    if not both.shape[2]:
-        return Interval(np.nan, np.nan, np.nan)
-    block = max(block, -(-both.shape[2] // MOST_DRAWN))
-    sums = np.add.reduceat(both, np.arange(0, both.shape[2], block), axis=2)
-    difference = float((value_of(second.sum(axis=1)) - value_of(first.sum(axis=1))).mean())
-    samples, orders = draw_samples(sums.shape[2]), draw_orders(sums.shape[1])
-    tables, drawn = np.moveaxis(sums, 2, 1), []
-    for at in range(0, RESAMPLES, CHUNK):
-        chosen = samples[at : at + CHUNK].astype(float)
-        # Each model by a product of its own: equal tallies then give equal values to the last bit.
-        totals = [chosen @ table.reshape(len(table), -1) for table in tables]
-        values = [value_of(total.reshape(-1, *tables.shape[2:])) for total in totals]
-        drawn.append(((values[1] - values[0]) * orders[at : at + CHUNK]).sum(axis=1))
-    tail, quantile = (1.0 - LEVEL) / 2.0, NormalDist().inv_cdf
-    # Moved outwards in the ratio of normal quantiles: corrected percentiles themselves would rest
-    # on a handful of resamples.
-    widening = quantile(1.0 - tail / comparisons) / quantile(1.0 - tail)
-    bounds = np.quantile(np.concatenate(drawn), [tail, 1.0 - tail])
-    low, high = difference + widening * (bounds - difference)
-    return Interval(difference, float(low), float(high))
+    n_orders, n = first.shape[:2]
+    of_orders = value_of(second.sum(axis=1)) - value_of(first.sum(axis=1))
+    difference, alike, number = float(of_orders.mean()), 0.0, min(n, BLOCKS)
+
+    def none(why: str, wanted: str) -> Interval:
+        return Interval(difference, np.nan, np.nan, f"{why}: it takes {wanted}")
+
+    by_rows = shared or n_orders == 1
+    if by_rows and block is not None:
+        number = min(n // block, MOST_BLOCKS)
+        if number < LEAST_BLOCKS:
+            wanted = f"{LEAST_BLOCKS * block} rows, or shorter blocks"
+            return none(f"{n} rows have fewer than {LEAST_BLOCKS} blocks", wanted)
+    elif by_rows and n < LEAST_ROWS:
+        wanted = f"{LEAST_ROWS} rows, or block=1 if rows do not depend on each other"
+        return none(f"{n} rows cannot tell how far they are alike", wanted)
+    if shared and n_orders == 2:
+        return none("two orders cannot tell how much orders matter", "three, or a single one")
+    gaps = values_of_blocks(first, second, value_of, number)
+    if np.isnan(gaps).any():
+        return none("nearly all rows are without the measure", "more rows that have it")
+    while by_rows and block is None:
+        noise, alike = 1.0 / np.sqrt(number), correlation(gaps.mean(axis=0))
+        if alike + noise**2 < ALIKE * noise:
+            alike = float(np.clip((alike * number + TOO_SMALL) / (number - 4.0), *ENDS))
+            break
+        number //= 2
+        if number < LEAST_BLOCKS:
+            return none(f"rows are alike over more than {n // 10} rows", f"at least {2 * n} rows")
+        gaps = values_of_blocks(first, second, value_of, number)
+    # A two-way table: what rows add in all orders, what orders add, and the rest.
+    longer = (1.0 + alike) / (1.0 - alike)  # so many times fewer blocks would be independent
+    of_rows = gaps.mean(axis=0)
+    rows, orders = longer * of_rows.var(ddof=1) / number, 0.0
+    if n_orders > 1:
+        rest = gaps - of_rows - gaps.mean(axis=1, keepdims=True) + gaps.mean()
+        rest_of_both = (rest**2).sum() / (gaps.size * (n_orders - 1.0) * (number - 1.0))
+        rows = max(rows - rest_of_both, 0.0) if shared else 0.0
+        orders = of_orders.var(ddof=1) / n_orders
+    both = rows + orders
+    if both > 0.0:
+        from scipy.special import stdtrit  # not above: it takes time to load
+
+        # Degrees of freedom, by shares of the variance. Satterthwaite's, a power of 2, are too many
+        # for few orders, and 1 too few (docs/studies.md).
+        free = orders * (orders / both) ** SHARE / max(n_orders - 1.0, 1.0)
+        free = both / (free + rows * longer / (number - 1.0))
+        both = float(stdtrit(free, 1.0 - (1.0 - LEVEL) / (2.0 * comparisons)) * np.sqrt(both))
+    return Interval(difference, difference - both, difference + both)
 
 
-@lru_cache(maxsize=8)
-def draw_samples(n: int) -> Array:
-    """Return how often each of n samples is drawn, for every resample."""
-    rng = np.random.default_rng(SEED)
-    drawn = (np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(RESAMPLES))
-    return np.fromiter(drawn, dtype=(np.uint8, n), count=RESAMPLES)
+def values_of_blocks(first: Floats, second: Floats, value_of: ValueOf, number: int) -> Floats:
+    """Return the difference in so many blocks of rows (orders, number); its mean is that of all."""
+    at, gaps = np.arange(number) * first.shape[1] // max(number, 1), []
+    for table in (first, second):
+        sums = np.add.reduceat(table, at, axis=1)
+        whole = sums.sum(axis=1, keepdims=True)
+        gaps.append(number * value_of(whole) - (number - 1.0) * value_of(whole - sums))
+    return gaps[1] - gaps[0]
 
 
-@lru_cache(maxsize=8)
-def draw_orders(n: int) -> Floats:
-    """Return the share of each of n orders in every resample; a single one is taken as it is."""
-    if n == 1:
-        return np.ones((RESAMPLES, 1))
-    drawn = np.random.default_rng([SEED, n]).integers(0, n, (RESAMPLES, n - 1))
-    return (drawn[:, :, None] == np.arange(n)).mean(axis=1)
+def correlation(values: Floats) -> float:
+    """Return how alike neighbouring values are; 0 if all are the same."""
+    centred = values - values.mean()
+    square = float((centred**2).sum())
+    return float(centred[1:] @ centred[:-1]) / square if square > 0.0 else 0.0

@@ -25,6 +25,8 @@ HARDLY = 0.01  # a largest change of scores that is worth a sentence: the switch
 MOST_NAMED = 6  # differences in a sentence
 SHORT = {"pa": "PA", "ap": "AP", "rules": "rules", "ms_per_sample": "ms"}
 NARROWEST = 0.1  # points on both sides of 0, where all differences are smaller
+SIGNS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+SIGNS |= {"[": "{[}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 PANEL, WIDTH = (5.2, 3.2), 6.6  # inches: on a page letters stay readable on a phone, too
 ENTRY = 0.22  # inches of a line of the legend, which is beside each panel
 
@@ -39,8 +41,8 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
     number = found.attrs["comparisons"]
     many = f"corrected for {number} comparisons" if number > 1 else "for a single comparison"
     what = (
-        f"Differences are to {found.attrs['to']}, in points, paired by row; 95 % intervals over"
-        f" {over}, {many}."
+        f"Differences are to {found.attrs['to']}, {units(measures)}, paired by row; 95 % intervals"
+        f" over {over}, {many}."
     )
     shown, hardly = [], []
     for (data, model), line in found.iterrows():
@@ -57,11 +59,19 @@ def about_differences(found: pd.DataFrame, measures: Sequence[str], over: str) -
             if largest == share == 0:
                 changed = "nothing at all: every score is the same to the last bit"
             hardly.append(f"On {data}, {model} changed {changed}.")
-    verdict, left = "No difference could be shown: every interval has 0 in it.", shown[MOST_NAMED:]
+    verdict, left = "No difference could be shown.", shown[MOST_NAMED:]
+    if not found.isna().any(axis=None):
+        verdict = "No difference could be shown: every interval has 0 in it."
     if shown:
         named = "; ".join(shown[:MOST_NAMED] + ([f"{len(left)} more"] if left else []))
         verdict = f"Shown: {named}. All other intervals have 0 in them."
     return [what, verdict, *hardly]
+
+
+def units(measures: Sequence[str]) -> str:
+    """Say in which units differences are."""
+    others = [f"in {find(n).unit} of {title(n)}" for n in measures if find(n).unit != "points"]
+    return " and ".join([*(["in points"] if len(others) < len(measures) else []), *others])
 
 
 def panels(names: Sequence[str], figure: Any, across: int, lines: int) -> Any:
@@ -83,9 +93,9 @@ def draw_intervals(found: pd.DataFrame, measure: str, ax: Axes | None = None) ->
     """Draw the differences in a measure with their intervals; see `Study.plot_differences`."""
     groups: dict[str, dict[str, tuple[float, float, float]]] = {}
     for (data, model), line in found[measure].iterrows():
-        groups.setdefault(data, {})[model] = tuple(100 * line)
+        groups.setdefault(data, {})[model] = tuple(find(measure).scale * line)
     number = found.attrs["comparisons"]
-    words = f"{title(measure)} minus {found.attrs['to']}, in points; 95 % intervals"
+    words = f"{title(measure)} minus {found.attrs['to']}, in {find(measure).unit}; 95 % intervals"
     words += f" for {number} comparisons" if number > 1 else ""
     ax = plots.draw_differences(groups, ax=ax, xlabel=words)
     if np.abs(ax.get_xlim()).max() < NARROWEST:  # else rounding would look like a result
@@ -132,6 +142,45 @@ def write_study(
             pictures=[(picture(one, name), f"{what}.") for name, (one, what) in drawn.items()],
         )
         return sorted(file.name for file in place.iterdir())
+
+
+def in_words(found: pd.DataFrame, measure: str) -> pd.Series:
+    """Return differences in a measure and their intervals, in its units."""
+    scale = find(measure).scale
+    return found[measure].apply(lambda line: Interval(*line).in_points(scale), axis=1)
+
+
+def to_latex(table: pd.DataFrame, found: pd.DataFrame | None, measures: Sequence[str]) -> str:
+    """Return the table of a study as a floating table of LaTeX; see `Study.to_latex`."""
+    orders, columns = int(table["orders"].iloc[0]), dict[str, Any]()
+    told, over = "One order.", "rows, of one order only"
+    if orders > 1:
+        told, over = f"Means and standard deviations over {orders} orders.", "rows and orders"
+    for name in measures:
+        cells = table[name].map("{:.4f}".format)
+        if orders > 1:
+            cells += table[f"{name}_std"].map(r" $\pm$ {:.4f}".format)
+        columns[escaped(title(name))] = cells
+        if found is not None:
+            gaps = in_words(found, name).str.replace(r"[+-][\d.]+", r"$\g<0>$", regex=True)
+            columns[escaped(f"{title(name)} minus {found.attrs['to']}")] = gaps
+    if found is not None:
+        told = f"{told} {about_differences(found, measures, over)[0]}"
+    frame = pd.DataFrame(columns, table.index).fillna("")
+    lines = [
+        ["data", "model", *frame],
+        *([*map(escaped, i), *line] for i, *line in frame.itertuples()),
+    ]
+    head, *rest = (" & ".join(line) + r" \\" for line in lines)
+    begin = r"\begin{tabular}{ll" + "r" * len(columns) + "}"
+    parts = [r"\begin{table}", r"\centering", rf"\caption{{{escaped(told)}}}", begin, r"\hline"]
+    parts += [head, r"\hline", *rest, r"\hline", r"\end{tabular}", r"\end{table}"]
+    return "\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return a text for LaTeX, as it is."""
+    return "".join(SIGNS.get(one, f"\\{one}" if one in "&%$#_{}" else one) for one in text)
 
 
 def as_table(name: str, caption: str, frame: pd.DataFrame) -> Table:

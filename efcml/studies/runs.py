@@ -1,8 +1,9 @@
 """Runs, and the folder that keeps them by their content: what is there is not run again.
 
 A run fits a model to some rows and sends it through others, test-then-train. Its key stands for
-all that the result depends on: model, rows, order, options, and the code of the method. So studies
-and searches may share a folder, and after a change of any of these there is nothing to delete.
+all that the result depends on: model, rows, order, options, and the code (`provenance.digest`). So
+studies and searches may share a folder, and after a change of any of these there is nothing to
+delete.
 """
 
 import json
@@ -22,7 +23,7 @@ import numpy as np
 
 from efcml.evaluation import PrequentialResult, prequential
 from efcml.evaluation.adapters import last_step, take_rows
-from efcml.studies.provenance import digest, made_by
+from efcml.studies.provenance import digest, made_by, sources
 from efcml.support.aliases import Facts, Floats, Ints, PathLike
 from efcml.support.files import make_folder, replacing
 from efcml.support.guard import one_blas_thread
@@ -60,12 +61,12 @@ class Run:
     @cached_property
     def fit_key(self) -> str:
         """What stands for all that the fitted model depends on."""
-        return digest(self.model, self.table.key, np.r_[self.fit_rows])
+        return digest(sources(), self.model, self.table.key, np.r_[self.fit_rows])
 
     @cached_property
     def key(self) -> str:
         """What stands for all that the record depends on."""
-        asks = [] if self.active is None else [describe_active(self.active), self.seed]
+        asks = self.active and [type(self.active), describe_active(self.active), self.seed]
         return digest(self.fit_key, self.stream_rows, asks, self.delay, self.learn)
 
 

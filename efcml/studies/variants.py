@@ -1,5 +1,6 @@
 """What is compared, and on what: models with how each gets its labels, data sets with orders."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -17,9 +18,9 @@ from efcml.studies.runs import Table, describe_active
 from efcml.support.aliases import Facts, Ints
 from efcml.support.masks import is_sparse
 
+NUMBER = r"(?<==)-?\d+(\.\d*)?(e[-+]?\d+)?"  # in names of variants
+NAMED = 'name them, as in {"default": EFCMLClassifier()}'
 MOST_ORDERS = 1000  # so that no two seeds of a study share a shuffle
-BLOCK = 50  # rows that are drawn together where neighbours belong together
-IN_TIME = ("mediamill",)  # published sets whose neighbouring rows belong together
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,18 @@ class Variant:
 
 
 def read_variants(models: Any) -> dict[str, Variant]:
-    """Return all lines of a study by name."""
-    if not isinstance(models, Mapping) or not all(isinstance(name, str) for name in models):
-        raise TypeError('give models with their names, as in {"default": EFCMLClassifier()}.')
+    """Return all lines of a study by name; without names classes are, or what was set in them."""
+    if not isinstance(models, Mapping):
+        given = list(models) if isinstance(models, list | tuple) else [models]
+        kinds = [type(getattr(one, "model", one)).__name__ for one in given]
+        several = [
+            k if kinds.count(k) == 1 else short(one) for k, one in zip(kinds, given, strict=True)
+        ]
+        models = by_name(list(zip(several, given, strict=True)), "models", NAMED)
+    if not all(isinstance(name, str) for name in models):
+        raise TypeError(f"names of models are text: {NAMED}.")
     if not models:
-        raise ValueError("there are no models: give at least one, with its name.")
+        raise ValueError("there are no models: give at least one.")
     variants = {
         name: one if isinstance(one, Variant) else Variant(one) for name, one in models.items()
     }
@@ -97,7 +105,35 @@ def vary(model: Any, /, **axes: Iterable[Any]) -> dict[str, Any]:
 def short(value: Any) -> str:
     """Return a value for a name: a function by its own, numbers without zeros at the end."""
     brief = f"{value:g}" if isinstance(value, float) else getattr(value, "__name__", str(value))
-    return repr(value) if isinstance(value, float) and float(brief) != value else brief
+    return repr(value) if isinstance(value, float) and float(brief) != value else one_line(brief)
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks."""
+    return " ".join(text.split())
+
+
+def usual_name(name: str) -> str:
+    """Return a name with numbers as `vary` writes them, and words without quotes."""
+    plain = re.sub(r"=(['\"])(.*?)\1", r"=\2", name)
+    return re.sub(NUMBER, lambda found: short(float(found[0])), plain)
+
+
+def choose(name: Any, known: list[Any], what: str) -> Any:
+    """Return a name that is known, the first if none is given."""
+    if name is None or name in known:
+        return known[0] if name is None else name
+    alike = {usual_name(str(one)): one for one in known}
+    if usual_name(str(name)) not in alike:
+        raise ValueError(f"there is no {what} {name!r}: choose from {', '.join(map(repr, known))}.")
+    return alike[usual_name(str(name))]
+
+
+def refuse_words(given: Mapping[str, Any], names: Mapping[str, str]) -> None:
+    """Refuse arguments that are not there, and say what is there instead."""
+    for word in given:
+        instead = f": give {names[word]}" if word in names else ""
+        raise TypeError(f"there is no argument {word!r}{instead}.")
 
 
 def by_name(pairs: list[tuple[str, Any]], what: str, help: str) -> dict[str, Any]:
@@ -130,11 +166,6 @@ class StudyData:
                 f"{self.name} has {n} rows, of which {count} are the initial part: leave some for"
                 " both, the initial part and the stream."
             )
-
-    @property
-    def block(self) -> int:
-        """Length of the blocks of samples that intervals are drawn from."""
-        return BLOCK if self.redrawn or self.dataset.marks or self.name in IN_TIME else 1
 
     def table(self, seed: int = 0) -> Table:
         """Return features and labels, always the same unless the stream is made anew."""

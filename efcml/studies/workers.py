@@ -17,10 +17,9 @@ from typing import Any, TypeAlias
 
 from joblib import Parallel, delayed
 
-from efcml import __version__
 from efcml.evaluation.adapters import last_step
 from efcml.model.compiling import warmup
-from efcml.seams import REGISTERED
+from efcml.studies.provenance import method, own_functions, take_over
 from efcml.studies.runs import Run, RunCache, Table, do_run, last_fit, write_record
 from efcml.support.guard import blas_pools
 from efcml.support.imports import extra_for
@@ -90,7 +89,7 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Generator[Non
 
     Not in threads: between two events of a stream Python works, one thread at a time.
     """
-    known = folder, os.getpid(), REGISTERED
+    known = folder, os.getpid(), own_functions()
     pool = Parallel(jobs, backend="loky", return_as="generator_unordered", batch_size=1)
     with warnings.catch_warnings():
         # Advice to plan better, when a worker ends by itself or after Ctrl-C.
@@ -100,9 +99,9 @@ def run_processes(runs: Sequence[Run], folder: Path, jobs: int) -> Generator[Non
             yield from ended
 
 
-def run_there(run: Run, folder: Path, parent: int, functions: Any) -> None:
-    """Do a run in a process that ``parent`` started; ``functions`` are registered there."""
-    REGISTERED.update(functions)
+def run_there(run: Run, folder: Path, parent: int, own: Any) -> None:
+    """Do a run in a process that ``parent`` started; what is registered is so there, too."""
+    take_over(own)
     end_with(parent)
     write_record(folder, *do_run(run))
 
@@ -129,13 +128,14 @@ def run_dask(runs: Sequence[Run], folder: Path, address: Any) -> Generator[None]
     with extra_for("a Dask cluster"):
         from distributed import Client, as_completed
     nothing, tables = Table(None, None), {run.table.key: run.table for run in runs}
+    code, own = method(), own_functions()
     known = isinstance(address, Client)
     with nullcontext(address) if known else Client(address, timeout=10.0) as client:
         client.wait_for_workers(1, timeout=PATIENCE)
         shared = {k: client.submit(Table, one.X, one.Y, pure=False) for k, one in tables.items()}
         futures = []
         for run in runs:
-            given = replace(run, table=nothing), shared[run.table.key], run.key, __version__
+            given = replace(run, table=nothing), shared[run.table.key], run.key, code, own
             futures.append(client.submit(run_on_worker, *given, pure=False))
         try:
             for future in as_completed(futures):
@@ -145,13 +145,14 @@ def run_dask(runs: Sequence[Run], folder: Path, address: Any) -> Generator[None]
             client.cancel(futures)
 
 
-def run_on_worker(run: Run, table: Table, key: str, version: str) -> Any:
+def run_on_worker(run: Run, table: Table, key: str, code: str, own: Any) -> Any:
     """Do a run on a worker of a cluster; return its record, by the key that was given."""
-    if version != __version__:
+    if code != method():
         raise RuntimeError(
-            f"a Dask worker has efcml {__version__}, this was started with {version}:"
+            f"a Dask worker has other code of efcml, {method()}, than this process, {code}:"
             " install the same one everywhere."
         )
+    take_over(own)
     # For good: a thread that puts the number back would change it for the worker's other threads.
     for pool in blas_pools():
         pool.set_num_threads(1)

@@ -1,6 +1,6 @@
 """The search: points of a grid by cross-validation, which are alike, and which clearly better.
 
-Folds are contiguous, and each one is a stream for a model of the other rows.
+Folds are contiguous, and each one is a stream for a model of the other rows, later ones too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import pandas as pd
 from efcml.evaluation.prequential_result import USUAL
 from efcml.measures import MEASURES, find
 from efcml.studies.intervals import Interval, paired_difference
+from efcml.studies.provenance import digest
 from efcml.studies.runs import Run, RunCache, Table
+from efcml.studies.variants import one_line, refuse_words
 from efcml.studies.workers import complete
 from efcml.support.checks import check_choice, check_whole
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     Grid = Mapping[str, Sequence[Any]]
 
-BLOCK = 5  # neighbouring rows, which are often related, are drawn together
 PAPER_GRID = {
     "vigilance": [round(0.05 * step, 2) for step in range(2, 19)],
     "alpha": [0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0],
@@ -50,35 +51,34 @@ def tune(
     measure: str = "pa",
     jobs: int = 1,
     dask: Any = None,
-    checkpoint: PathLike | None = None,
+    folder: PathLike | None = None,
+    block: int | None = None,
+    n_jobs: int | None = None,
     progress: Progress = None,
+    **other: Any,
 ) -> TuningResult:
     """Compare a model with all points of a grid by cross-validation over contiguous folds.
 
-    Each fold is held out once: the other rows are fitted, the fold is a stream, test-then-train.
+    Each fold is held out once: the other rows are fitted, the fold is a stream, test-then-train. So
+    all folds but the last are predicted by models that know later rows. Points are compared fairly,
+    as all of them do; in a stream that drifts the numbers are too good for what comes next.
     A point is chosen only if it is clearly better than the default, which is always tried, too.
     Give the initial part of a data set only, never the stream that is scored.
 
     Parameters
     ----------
     X, Y : array-like of shape (n, p) and (n, K)
-        As for ``EFCMLClassifier.fit``.
     model : estimator or Pipeline, optional
-        Its values are the default. Copies of it are fitted; it stays as it is. An
-        ``EFCMLClassifier()`` if not given.
+        Its values are the default; it stays as it is. An ``EFCMLClassifier()`` if not given.
     grid : dict of str to list of values
         Every value of each parameter is tried with every value of the others. Those of the end of a
-        pipeline are named as in ``efcmlclassifier__vigilance``. `PAPER_GRID` has the 1360 points of
-        the paper.
+        pipeline are named as in ``efcmlclassifier__vigilance``.
     folds : int
-        Number of folds, each a run of neighbouring rows.
+        How many, each a run of neighbouring rows.
     measure : str
         A name in `efcml.measures.MEASURES`.
-    jobs, dask, progress
-        As in `Study.run`.
-    checkpoint : path, optional
-        A folder that keeps what is done, by its content; with it the search goes on where it ended.
-        Studies and other searches may share it.
+    jobs, n_jobs, dask, progress, folder, block
+        As in `Study` and `Study.run`; both may share a folder.
 
     Examples
     --------
@@ -93,8 +93,10 @@ def tune(
 
     from efcml import EFCMLClassifier
 
+    refuse_words(other, {"checkpoint": "folder", "cv": "folds", "estimator": "model"})
     check_choice("measure", measure, MEASURES)
     check_whole("folds", folds, least=2)
+    check_whole("block", 1 if block is None else block, least=1)
     model, table = EFCMLClassifier() if model is None else model, Table(X, Y)
     parts = list(KFold(folds).split(X, Y))  # neighbours in a stream are often related
     points, runs = list_points(model, grid), []
@@ -102,7 +104,7 @@ def tune(
         own, words = deepcopy(model).set_params(**point), in_words(point)
         names = (f"{words}; rows {fold[0]} to {fold[-1]} held out" for _, fold in parts)
         runs.append([Run(name, own, table, *part) for name, part in zip(names, parts, strict=True)])
-    cache = RunCache(checkpoint)
+    cache, jobs = RunCache(folder), jobs if n_jobs is None else n_jobs
     complete(cache, [*itertools.chain(*runs)], "tuning", jobs, dask, progress)
     lines, tallies = [], []
     for point, own in zip(points, runs, strict=True):
@@ -113,10 +115,10 @@ def tune(
         values["rules"] = float(np.mean([one.rules[-1] for one in results]))
         lines.append(point | values | {"diverged": sum("Divergence" in text for text in told)})
         tallies.append(np.concatenate([one.tallies(measure) for one in results]))
-    verdicts = compare(np.stack(tallies), measure)
-    return TuningResult(
-        tuple(points[0]), measure, tuple(a | b for a, b in zip(lines, verdicts, strict=True))
-    )
+    verdicts = compare(np.stack(tallies), measure, block)
+    note = max(one.pop("reason") for one in verdicts)
+    rows = tuple(a | b for a, b in zip(lines, verdicts, strict=True))
+    return TuningResult(tuple(points[0]), measure, rows, note)
 
 
 def list_points(model: Any, grid: Grid) -> list[Facts]:
@@ -129,7 +131,8 @@ def list_points(model: Any, grid: Grid) -> list[Facts]:
     axes = [one.tolist() if hasattr(one, "tolist") else list(one) for one in grid.values()]
     points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*axes)]
     default = {name: known[name] for name in grid}
-    return [default, *(point for point in points if point != default)]
+    known = digest(default)  # arrays have no one truth
+    return [default, *(point for point in points if digest(point) != known)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,6 +149,7 @@ class TuningResult:
     names: tuple[str, ...]  # of the parameters that were searched
     measure: str
     rows: tuple[dict[str, Any], ...]
+    note: str = ""  # why there are no intervals, if there are none
 
     @property
     def table(self) -> pd.DataFrame:
@@ -186,10 +190,11 @@ class TuningResult:
         found = f"nothing is clearly better than the default, {in_words(self.default)}"
         if self.chosen != self.default:
             found = f"{in_words(self.chosen)} is clearly better than the default"
-        return f"{ties}, {in_words(self.top)}; {found}"
+        note = f"; no intervals: {self.note}" if self.note else ""
+        return f"{ties}, {in_words(self.top)}; {found}{note}"
 
 
-def compare(tallies: Floats, measure: str) -> list[Facts]:
+def compare(tallies: Floats, measure: str, block: int | None = None) -> list[Facts]:
     """Return of every point the measure, its gain on the first one, and whether it is tied.
 
     Of tallies of shape (points, rows, 2, L): what every row adds to both sums of the measure.
@@ -203,16 +208,16 @@ def compare(tallies: Floats, measure: str) -> list[Facts]:
 
     def gain(own: Floats, other: int) -> Interval:
         first, second = (tallies[other][None], own[None])[:: 1 if up else -1]
-        return paired_difference(first, second, found.value_of, BLOCK, number)
+        return paired_difference(first, second, found.value_of, block, number)
 
     rows: list[Facts] = []
     for value, own in zip(values, tallies, strict=True):
-        on_default, low, high = gain(own, 0)
-        bounds = {"gain": on_default, "low": low, "high": high}
+        found_gain = gain(own, 0)._asdict()
+        bounds = {"gain": found_gain.pop("difference")} | found_gain
         rows.append({measure: float(value)} | bounds | {"tied": not gain(own, best).high < 0.0})
     return rows
 
 
 def in_words(point: dict[str, Any]) -> str:
     """Return a point as it is written in a call."""
-    return ", ".join(f"{name}={value!r}" for name, value in point.items())
+    return one_line(", ".join(f"{name}={value!r}" for name, value in point.items()))

@@ -39,9 +39,9 @@ def reproduce(ids, folder, *, quick=False, say=print, runs=None, **where):
     for experiment in ids:
         say(f"== {experiment}")
         made, measures = EXPERIMENTS[experiment]
-        study = Study(**made(quick), folder=runs or folder / "runs").run(**where)
-        study.write(folder / experiment, measures)
-        say(study.to_text(measures))
+        study = Study(**made(quick), folder=runs or folder / "runs", measures=measures)
+        study.run(**where).write(folder / experiment)
+        say(study.to_text())
         lines += [] if quick else judge(experiment, study)
     write_verdicts(folder / "verdicts.md", lines)
     if quick:
