@@ -192,7 +192,8 @@ def describe(summary: Facts) -> str:
     cells += [pa, ap, summary["rules"], "/".join(str(summary[name]) for name in events)]
     cells += [f"{summary[name]:.3f}" for name in ("queried_share", "ms_per_sample")]
     table = pandas.DataFrame([cells], columns=[*titles, "asked", "ms/sample"])
-    return f"{table.to_string(index=False)}\n{left_out_words(summary['left_out'])}".rstrip()
+    told = [left_out_words(summary["left_out"]), *summary["changes"]]
+    return "\n".join([table.to_string(index=False), *filter(None, told)])
 
 
 def write_pages(

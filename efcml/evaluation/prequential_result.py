@@ -39,7 +39,8 @@ class PrequentialResult:
         learner asks for single labels.
     events : tuple of (row, kind, uid)
         Births, splits, merges, drops and drifts of rules, in order. For models with one rule base
-        per label the uid is ``label * 10**9 + uid``.
+        per label the uid is ``label * 10**9 + uid``. Also (row, "began anew", reason) where other
+        rules took over, and (row, "new scale", what) where features are measured otherwise.
     seconds : float
         Time spent in the model, over all rows: scoring and learning. Compiling does not count.
     decisions : array of shape (n, K) of bool
@@ -53,7 +54,7 @@ class PrequentialResult:
     scores: Floats
     rules: Ints
     queried: Bools
-    events: tuple[tuple[int, str, int], ...]
+    events: tuple[tuple[int, str, Any], ...]
     seconds: float
     decisions: Bools
     probabilities: Floats
@@ -73,6 +74,17 @@ class PrequentialResult:
         """How many events of every kind there were: births, splits, merges, drops, drifts."""
         kinds = [kind for _, kind, _ in self.events]
         return {f"{kind}s": kinds.count(kind) for kind in EVENTS}
+
+    @property
+    def changes(self) -> list[str]:
+        """What changed in the model as a whole, and why, as sentences."""
+        kinds = {
+            "began anew": "the model began anew",
+            "new scale": "some features have a new scale",
+        }
+        return [
+            f"Row {row}: {kinds[kind]} ({why})." for row, kind, why in self.events if kind in kinds
+        ]
 
     births = property(lambda self: self.event_counts["births"], doc="Number of rules born.")
     splits = property(lambda self: self.event_counts["splits"], doc="Number of rules cut in two.")

@@ -19,6 +19,8 @@ EVENTS = {
     "merge": ("merges", "#D55E00"),
     "drop": ("drops", "#000000"),
     "drift": ("drifts", "#CC79A7"),
+    "began anew": ("began anew", "#E69F00"),
+    "new scale": ("new scale", "#56B4E9"),
 }
 MOST_BINS, BAND = 300, 0.24  # stretches of rows, and inches, of a strip
 STEP, GAP = 0.3, 1.1  # inches per difference and around them

@@ -112,6 +112,7 @@ def summarise(
         **{measure: result.measure(measure) for measure in MEASURED},
         "rules": int(result.rules[-1]),
         **result.event_counts,
+        "changes": result.changes,
         "queried_share": float(result.queried.mean() * (known if active is None else 1.0)),
         "budget": None if active is None else active.budget,
         "unit": None if active is None else active.unit,
