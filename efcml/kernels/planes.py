@@ -192,8 +192,11 @@ def add_sums(row, y, weight, keep, G, Delta, B):
 
 @kernel
 def count_labels(y, known, weight, keep, sums):
-    """Add a row to the label sums (3, K, K): over rows that know both labels of a pair."""
-    K = y.shape[0]
+    """Add a row to the label sums (3, K, K): over rows that know both labels of a pair.
+
+    They may be left out, and have no entry.
+    """
+    K = sums.shape[1]
     for c in range(K):
         for k in range(K):
             if known[c] and known[k]:

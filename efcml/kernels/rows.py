@@ -54,13 +54,14 @@ def blend(psi, answers, n_rules, scores):
 
 
 @kernel
-def needs_upkeep(n_rules, stale, facts):
+def needs_upkeep(n_rules, stale, facts, correlates):
     """Tell whether some P or M is to be derived anew, or a drift to be noted."""
     for i in range(n_rules):
         for m in range(stale.shape[1]):
             if stale[i, m] >= DERIVE_EVERY:
                 return True
-        if facts[i].weight >= 1.0 and facts[i].penalty_age >= RENEW_PENALTY * facts[i].weight:
+        old = facts[i].penalty_age >= RENEW_PENALTY * facts[i].weight
+        if correlates and old and facts[i].weight >= 1.0:
             return True
         if facts[i].drifting == NEWS:
             return True
@@ -186,7 +187,7 @@ def find_event(t, winner, resumed, n_rules, center, compared, facts, tested, sta
     idle = find_idle(now, n_rules, facts, s.least_share)
     if idle >= 0:
         return IDLE, t + 1, idle, -1
-    if now >= clock[RENEWAL] or needs_upkeep(n_rules, stale, facts):
+    if now >= clock[RENEWAL] or needs_upkeep(n_rules, stale, facts, s.beta > 0.0):
         return UPKEEP, t + 1, -1, -1
     return DONE, t + 1, -1, -1
 

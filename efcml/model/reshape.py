@@ -25,10 +25,13 @@ SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halve
 BY_RULE = [c.name for c in RULES.columns if c.dims[0] == "R" and c.name != "tested"]
 
 
-def allocate(p, a, K, R, memories):
-    """Return the arrays of no rule, with room for R; they are formed over a of p features."""
-    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K}
-    rules = Rules(**RULES.allocate(sizes | {"R": R, "M": memories}))
+def allocate(p, a, K, R, memories, *, joint=True, correlates=True):
+    """Return the arrays of no rule, with room for R; they are formed over a of p features.
+
+    Without joint space, rules have no covariance of labels; without correlation, no label sums.
+    """
+    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K, "R": R, "M": memories}
+    rules = Rules(**RULES.allocate(sizes | {"j": joint * (a + K), "L": correlates * K}))
     rules.clock[RENEWAL] = NEVER
     return rules
 
@@ -47,12 +50,18 @@ def start_variances(X, K, width):
 # Gaussians
 
 
+def covariance_of(rules, i):
+    """Return the covariance of a rule, joint if there is one."""
+    return invert(rules.joint[i] if rules.joint.shape[1] else rules.marginal[i])
+
+
 def set_gaussian(rules, i, covariance):
     """Give a rule its covariance: both precisions and log-determinants."""
     p, upper = rules.marginal.shape[1], factor(covariance)
-    rules.joint[i], rules.marginal[i] = invert_factor(upper), invert_factor(upper[:p, :p])
-    rules.facts["log_det"][i] = log_det(upper)
+    rules.marginal[i] = invert_factor(upper[:p, :p])
     rules.facts["log_det_x"][i] = log_det(upper[:p, :p])
+    if rules.joint.shape[1]:
+        rules.joint[i], rules.facts["log_det"][i] = invert_factor(upper), log_det(upper)
 
 
 def bear(rules, i, z, W, weight, S_0, Delta):
@@ -65,8 +74,9 @@ def bear(rules, i, z, W, weight, S_0, Delta):
         getattr(rules, name)[i] = np.zeros(1, getattr(rules, name).dtype)[0]
     p, facts = rules.marginal.shape[1], rules.facts
     rules.center[i] = z
-    rules.joint[i], rules.marginal[i] = np.diag(1.0 / S_0), np.diag(1.0 / S_0[:p])
-    facts["log_det"][i], facts["log_det_x"][i] = np.log(S_0).sum(), np.log(S_0[:p]).sum()
+    rules.marginal[i], facts["log_det_x"][i] = np.diag(1.0 / S_0[:p]), np.log(S_0[:p]).sum()
+    if rules.joint.shape[1]:
+        rules.joint[i], facts["log_det"][i] = np.diag(1.0 / S_0), np.log(S_0).sum()
     facts["support"][i] = facts["prior_share"][i] = max(1.0, weight)
     rules.P[i], rules.Delta[i] = np.diag(1.0 / Delta), Delta
     rules.W[i] = rules.W_0[i] = W
@@ -116,11 +126,11 @@ def compare(rules, i, j, S_0, product_space, width):
     """
     facts = rules.facts
     k_i, k_j = facts["support"][i], facts["support"][j]
-    n, e = k_i + k_j, rules.center[i] - rules.center[j]
-    S_i, S_j = invert(rules.joint[i]), invert(rules.joint[j])
+    S_i, S_j = covariance_of(rules, i), covariance_of(rules, j)
+    n, e = k_i + k_j, (rules.center[i] - rules.center[j])[: len(S_i)]
     pooled = k_i * S_i + k_j * S_j + k_i * k_j / n * np.outer(e, e)
     once = min(facts["prior_share"][i], facts["prior_share"][j])
-    pooled = add_diagonal(pooled, -once * S_0) / n
+    pooled = add_diagonal(pooled, -once * S_0[: len(e)]) / n
     D = len(e) if product_space else rules.marginal.shape[1]
     half_logs = 0.5 * facts["log_det" if product_space else "log_det_x"][[i, j]]
     mean = factor(0.5 * (S_i + S_j)[:D, :D])
@@ -212,13 +222,15 @@ def split(rules, i, n_rules, S_0, direction):
     the caller.
     """
     p, j, facts = rules.marginal.shape[1], n_rules, rules.facts
-    S = invert(rules.joint[i])
+    S = covariance_of(rules, i)
     v = direction(S, p)
     for name in BY_RULE:
         getattr(rules, name)[j] = getattr(rules, name)[i]
     g = S[:, :p] @ v
     s = np.sqrt(BETWEEN / (v @ g[:p])) * g
-    own = facts["prior_share"][i] / facts["support"][i] * S_0  # once more: S_0 counts in each half
+    own = (
+        facts["prior_share"][i] / facts["support"][i] * S_0[: len(s)]
+    )  # once more: S_0 counts in each half
     within = add_diagonal(S - np.outer(s, s), own)
     facts["updates"][j] = (facts["updates"][i] - 1) // 2
     facts["updates"][i] -= facts["updates"][j] + 1
@@ -227,9 +239,10 @@ def split(rules, i, n_rules, S_0, direction):
         halved = (rules.trial, rules.seen, rules.G, rules.B, rules.label_sums)
         for sums in (*halved, *(facts[name] for name in ("support", *SUMS))):
             sums[half] *= 0.5
-        move_labels(rules.label_sums[half], side * s[p:])
+        if rules.label_sums.shape[-1] and len(s) > p:
+            move_labels(rules.label_sums[half], side * s[p:])
         facts["drifting"][half] = SPLIT
-        rules.center[half] += side * s
+        rules.center[half, : len(s)] += side * s
         set_gaussian(rules, half, within)
     for half in (i, j):
         note_tested(rules, half, n_rules + 1)
@@ -298,6 +311,9 @@ def label_correlation(sums):
 
 def renew_penalty(rules, i, mode):
     """Derive M of a rule from the correlation of its labels, and its largest eigenvalue."""
+    if not rules.penalty.shape[-1]:
+        rules.facts["penalty_age"][i] = 0.0
+        return
     C = label_correlation(rules.label_sums[i])
     if mode in ("shift", "paper"):  # A = 1 - C, printed; A - mu_min(A) I is convex
         M = 1.0 - C

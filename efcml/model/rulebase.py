@@ -59,8 +59,8 @@ class RuleBase(Stage):
         self.prior = self.split_share = self.S_0 = self.settings = None
         self.diverged = None  # (uid, row) of the first rule that ran away
         self.events, self.n_rules_by_row = [], np.zeros(0, np.int64)
-        self.arrays = reshape.allocate(self.p, self.a, self.K, 1, 1)
         self._choose_functions()
+        self.arrays = self.room_for(1)
 
     def _choose_functions(self):
         """Find what stands for the parts that can be replaced (seams.py)."""
@@ -156,14 +156,19 @@ class RuleBase(Stage):
 
     def form(self, rows, Y, weights, share=COARSE):
         """Form rules, without planes, in one pass; those above this share of the rows are split."""
-        params, memories = self.params, 2 if self.params.follows else 1
         if self.S_0 is None:
             self.S_0 = self._start_variances(rows)
-        room = params.max_rules + 1
-        self.arrays = reshape.allocate(self.p, self.a, self.K, room, memories)
+        self.arrays = self.room_for(self.params.max_rules + 1)
         self.split_share, self.n_rules, self.next_uid = share, 0, 0
         self.settings = self._settings()
         self._run(rows, Y, weights, with_planes=False)
+
+    def room_for(self, n_rules, memories=None):
+        """Return the arrays of no rule; those that nothing is asked of have no entry."""
+        p, memories = self.params, memories or 1 + self.params.follows
+        asked = p.splitting not in ("axis", "off") or self.criterion is not None
+        needs = {"joint": p.product_space or asked, "correlates": p.correlates}
+        return reshape.allocate(self.p, self.a, self.K, n_rules, memories, **needs)
 
     def _settings(self):
         p, sizes = self.params, (self.a, self.K)
@@ -184,9 +189,9 @@ class RuleBase(Stage):
             split_share=float(self.split_share) if splits else np.inf,
             least_share=LEAST_SHARE if splits else 0.0,
             max_rules=int(p.max_rules),
-            corrects=p.correlation != "none" and p.alpha + p.beta > 0.0,
+            corrects=p.correlates or p.alpha > 0.0,
             alpha=float(p.alpha),
-            beta=float(p.beta),
+            beta=float(p.beta) if p.correlates else 0.0,
             exact_length=p.lipschitz == "exact",
             step_interval=STEP_INTERVAL if p.activation_floor > 0.0 else 0.0,
             follows=p.follows,
@@ -318,12 +323,9 @@ class RuleBase(Stage):
         rules, facts = self.arrays, self.arrays.facts[: self.n_rules]
         for i, m in np.argwhere(rules.stale[: self.n_rules] >= DERIVE_EVERY):
             reshape.derive(rules, i, m, self._Delta)
-        if self.settings.corrects:
-            old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
-            for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
-                reshape.renew_penalty(rules, i, self.params.correlation)
-        else:
-            facts["penalty_age"] = 0.0
+        old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
+        for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
+            reshape.renew_penalty(rules, i, self.params.correlation)
         for i in np.flatnonzero(facts["drifting"] == NEWS):
             facts["drifting"][i] = DRIFTING
             self._note("drift", i)
@@ -372,7 +374,7 @@ class RuleBase(Stage):
         if planes is not None:
             rules.W[i] = planes
         reshape.settle(rules, i, self._Delta, planes=planes is None and self.update.solves)
-        if s.corrects and rules.facts["weight"][i] >= 1.0:
+        if rules.facts["weight"][i] >= 1.0:
             reshape.renew_penalty(rules, i, self.params.correlation)
         if s.corrects and planes is None and not rules.facts["stopped"][i]:
             known, work = np.ones(self.K, np.bool_), np.zeros((2, *rules.W.shape[2:]))
@@ -485,20 +487,22 @@ class RuleBase(Stage):
         that never varied: S_0/k and what the floor would have kept.
         """
         p, K, n, old = self.a, self.K, self.n_rules, self.arrays
-        rules = self.arrays = RULES.resized(old, K=count, q=count)
+        more = {"L": count * (old.label_sums.shape[-1] > 0), "j": count * (old.joint.shape[1] > 0)}
+        rules = self.arrays = RULES.resized(old, K=count, q=count, **more)
         rules.seen[..., K:] = old.G[..., -1, -1, None]
         self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))
         for i in range(n):
             facts = rules.facts[i]
             own = facts["prior_share"] / facts["support"] + self.params.variance_floor
             variance = self.S_0[p] * own
-            for j in range(p + K, p + K + count):
-                rules.joint[i, j, j] = 1.0 / variance
-            facts["log_det"] += count * np.log(variance)
-            known, ones, _ = np.diagonal(old.label_sums[i], axis1=1, axis2=2)
-            sums = rules.label_sums[i]
-            sums[0, K:, :K], sums[0, :K, K:] = known, known[:, None]
-            sums[0, K:, K:], sums[1, :K, K:] = facts["weight"], ones[:, None]
+            if more["j"]:
+                rules.joint[i, p + K :, p + K :] = np.eye(count) / variance
+                facts["log_det"] += count * np.log(variance)
+            if more["L"]:
+                known, ones, _ = np.diagonal(old.label_sums[i], axis1=1, axis2=2)
+                sums = rules.label_sums[i]
+                sums[0, K:, :K], sums[0, :K, K:] = known, known[:, None]
+                sums[0, K:, K:], sums[1, :K, K:] = facts["weight"], ones[:, None]
         self.K += count
         self.settings = self._settings()
 
@@ -533,7 +537,7 @@ class RuleBase(Stage):
 
     def allocate(self, n_rules, memories):
         """Make place for what `restore` takes over."""
-        self.arrays = reshape.allocate(self.p, self.a, self.K, n_rules, memories)
+        self.arrays = self.room_for(n_rules, memories)
         self.n_rules, self.S_0 = n_rules, np.zeros(self.a + self.K)
         self.prior, self.split_share = Prior(0.0), 0.0
 

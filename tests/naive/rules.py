@@ -221,7 +221,8 @@ class NaiveRules:
         self.split_share = split_share if splits else np.inf
         self.least_share = LEAST_SHARE if splits else 0.0
         self.direction = {"labels": across_labels, "axis": along_axis}.get(params.splitting)
-        self.corrects = params.correlation != "none" and params.alpha + params.beta > 0.0
+        self.correlates = params.correlation != "none" and params.beta > 0.0
+        self.corrects = self.correlates or params.alpha > 0.0
         self.D = p + K if params.product_space else p
         self.width = 1.0 if params.merge_volume == "paper" else float(self.D)
 
@@ -535,7 +536,7 @@ class NaiveRules:
                 memory.solve()
             else:
                 memory.W = planes[m]
-        if self.corrects and rule.weight >= 1.0:
+        if self.correlates and rule.weight >= 1.0:
             self.renew_penalty(rule)
         if self.corrects and planes is None and not rule.stopped:
             self.step(rule, np.full(self.K, True))
@@ -645,7 +646,7 @@ class NaiveRules:
     def upkeep(self):
         for rule in self.rules:
             self.put_prior_back(rule)
-            if self.corrects and rule.weight >= 1.0 and rule.penalty_age >= 0.1 * rule.weight:
+            if self.correlates and rule.weight >= 1.0 and rule.penalty_age >= 0.1 * rule.weight:
                 self.renew_penalty(rule)
             if rule.drifting == "news":
                 rule.drifting = True
