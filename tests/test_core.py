@@ -190,6 +190,20 @@ def test_inverses_stay_inverses(rng, forgetting):
         assert_allclose(-np.linalg.slogdet(whole(joint.copy()))[1], log_det, atol=1e-6)
 
 
+@pytest.mark.parametrize("shared", [None, 2.0])
+def test_planes_are_least_squares_of_their_own_sums_after_any_row(rng, shared):
+    """Also where forgetting has halved the prior, which is put back: a merge moves none."""
+    X, Y = random_rows(rng, 400, 3, 2, 0.9)
+    Y[200:] = 1.0 - Y[200:]
+    learner = unscaled_learner(3, 2, forgetting="auto", shared=shared, correlation="none",
+                               alpha=0.0, vigilance=2.0, splitting="labels")  # fmt: skip
+    for t in range(400):
+        rules = learner.learn(X[t : t + 1], Y[t : t + 1]).rules
+        for i, m in np.ndindex(*rules.G.shape[:2]):
+            sums = rules.G[i, m], rules.B[i, m], rules.Delta[i, m], rules.W_0[i, m]
+            assert_allclose(rules.W[i, m], reshape.solve_planes(*sums), atol=1e-9)
+
+
 @pytest.mark.parametrize("floor, most", [(0.0, np.inf), (0.1, 100.0)])
 def test_support_is_capped_alike_by_rows_and_merges(rng, floor, most):
     """Forgetting caps it where there is a floor for the variance, and there alone."""
@@ -218,7 +232,7 @@ def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
     n, ones, _ = rules.arrays.label_sums[:2].diagonal(axis1=2, axis2=3).swapaxes(0, 1)
     means = ones / n
     assert np.abs(means[0] - means[1]).max() > 0.1
-    pair = reshape.compare(rules.arrays, 0, 1, rules.S_0, True, 6.0)
+    pair = reshape.Pair(rules.arrays, 0, 1, rules.S_0, True, 6.0)
     reshape.merge(rules.arrays, pair, 2, np.inf)
     for name, value in before.items():
         found = np.array(getattr(rules.arrays, name)[0])

@@ -3,7 +3,8 @@
 Every function works on the arrays of `tables.Rules`; ``i`` and ``j`` are rules.
 """
 
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -102,43 +103,51 @@ def remove(rules, i, n_rules):
 # Merge
 
 
-class Pair(NamedTuple):
+class Pair:
     """Two rules that may be merged, for a merging criterion to look at.
 
     ``rules`` is the whole table of arrays; ``overlap`` is ``exp(-D_B / tau_q)``, D_B the
     Bhattacharyya distance; ``growth`` is ``1/2 log|S| - log(V_1 + V_2)`` of their union, which has
-    ``center`` and ``covariance``.
+    ``center`` and ``covariance``. What costs is made when it is asked for, before they are merged.
+    If they are so far apart that rounding leaves nothing of their union, its growth is infinite.
     """
 
-    i: int
-    j: int
-    rules: Any
-    center: np.ndarray
-    covariance: np.ndarray
-    overlap: float
-    growth: float
+    def __init__(self, rules: Any, i: int, j: int, S_0: Any, product_space: bool, width: float):
+        self.i, self.j, self.rules, self.S_0, self.width = i, j, rules, S_0, width
+        self.precision = rules.joint if product_space else rules.marginal
+        logs = rules.facts["log_det" if product_space else "log_det_x"]
+        self.half_logs, self.support = 0.5 * logs[[i, j]], rules.facts["support"][[i, j]]
+        self.center = self.support @ rules.center[[i, j]] / self.support.sum()
 
+    @cached_property
+    def overlap(self) -> float:
+        """Return it by the precisions, ``(S_1 + S_2)^-1 = P_1 (P_1 + P_2)^-1 P_2``."""
+        P_i, P_j = (whole(self.precision[rule].copy()) for rule in (self.i, self.j))
+        D, both = len(P_i), factor(P_i + P_j)
+        e = (self.rules.center[self.i] - self.rules.center[self.j])[:D]
+        size = self.half_logs.sum() + log_det(both) - D * np.log(2.0)
+        distance = 0.25 * (P_i @ e) @ solve(both, P_j @ e) + 0.5 * size
+        return float(np.exp(-max(distance, 0.0) / self.width))
 
-def compare(rules, i, j, S_0, product_space, width):
-    """Return two rules as a pair; S_0, which both hold, counts once in their union.
+    @cached_property
+    def covariance(self) -> Any:
+        """Return that of the union; S_0, which both hold, counts once."""
+        (k_i, k_j), n = self.support, self.support.sum()
+        S_i, S_j = covariance_of(self.rules, self.i), covariance_of(self.rules, self.j)
+        e = (self.rules.center[self.i] - self.rules.center[self.j])[: len(S_i)]
+        pooled = k_i * S_i + k_j * S_j + k_i * k_j / n * np.outer(e, e)
+        once = self.rules.facts["prior_share"][[self.i, self.j]].min()
+        return add_diagonal(pooled, -once * self.S_0[: len(e)]) / n
 
-    Raises LinAlgError if they are so far apart that rounding leaves nothing of it.
-    """
-    facts = rules.facts
-    k_i, k_j = facts["support"][i], facts["support"][j]
-    S_i, S_j = covariance_of(rules, i), covariance_of(rules, j)
-    n, e = k_i + k_j, (rules.center[i] - rules.center[j])[: len(S_i)]
-    pooled = k_i * S_i + k_j * S_j + k_i * k_j / n * np.outer(e, e)
-    once = min(facts["prior_share"][i], facts["prior_share"][j])
-    pooled = add_diagonal(pooled, -once * S_0[: len(e)]) / n
-    D = len(e) if product_space else rules.marginal.shape[1]
-    half_logs = 0.5 * facts["log_det" if product_space else "log_det_x"][[i, j]]
-    mean = factor(0.5 * (S_i + S_j)[:D, :D])
-    distance = e[:D] @ solve(mean, e[:D]) / 8.0 + 0.5 * (log_det(mean) - half_logs.sum())
-    growth = 0.5 * log_det(factor(pooled)[:D, :D]) - np.logaddexp(*half_logs)
-    center = (k_i * rules.center[i] + k_j * rules.center[j]) / n
-    overlap = np.exp(-max(distance, 0.0) / width)
-    return Pair(i, j, rules, center, pooled, float(overlap), float(growth))
+    @cached_property
+    def growth(self) -> float:
+        """Return the growth in volume."""
+        D = self.precision.shape[1]
+        try:
+            half = 0.5 * log_det(factor(self.covariance)[:D, :D])
+        except np.linalg.LinAlgError:
+            return np.inf
+        return float(half - np.logaddexp(*self.half_logs))
 
 
 def by_overlap(pair, least_overlap, most_growth):
@@ -147,7 +156,7 @@ def by_overlap(pair, least_overlap, most_growth):
     It is below 1 where the union is too large.
     """
     alike = pair.overlap / least_overlap
-    return alike if pair.growth <= most_growth else min(alike, np.nextafter(1.0, 0.0))
+    return alike if alike < 1.0 or pair.growth <= most_growth else np.nextafter(1.0, 0.0)
 
 
 def merge(rules, pair, n_rules, most_support):
@@ -159,8 +168,8 @@ def merge(rules, pair, n_rules, most_support):
     facts, both = rules.facts, [i, j]
     weights = facts["weight"][both] if facts["weight"][both].any() else facts["support"][both]
     share, n = weights / weights.sum(), facts["support"][both].sum()
-    rules.center[i] = pair.center
     set_gaussian(rules, i, pair.covariance)
+    rules.center[i] = pair.center
     facts["uid"][i] = facts["uid"][i if facts["support"][i] >= facts["support"][j] else j]
     most_prior = facts["prior_share"][both].max()
     facts["support"][i] = min(n, most_support)
@@ -239,7 +248,7 @@ def split(rules, i, n_rules, S_0, direction):
         halved = (rules.trial, rules.seen, rules.G, rules.B, rules.label_sums)
         for sums in (*halved, *(facts[name] for name in ("support", *SUMS))):
             sums[half] *= 0.5
-        if rules.label_sums.shape[-1] and len(s) > p:
+        if rules.label_sums.shape[-1]:
             move_labels(rules.label_sums[half], side * s[p:])
         facts["drifting"][half] = SPLIT
         rules.center[half, : len(s)] += side * s
@@ -270,27 +279,30 @@ def solve_planes(G, B, Delta, W_0):
     return solve(upper, (B + Delta * W_0).T).T
 
 
-def derive(rules, i, m, prior):
+def derive(rules, i, m, prior, *, solves=True):
     """Derive P anew from G + Delta; if forgetting has halved the prior it is put back.
 
-    Without, directions that no row excites would wind up: P grows as 1/Delta. A prior that rounding
-    has taken, beside values of a million deviations, is raised to what can be told from rounding.
+    Without, directions that no row excites would wind up: P grows as 1/Delta. Planes that solve the
+    sums move by ``P dDelta (W_0 - W)``, and still do. A prior that rounding has taken, beside
+    values of a million deviations, is raised to what can be told from rounding.
     """
-    G, Delta = rules.G[i, m], rules.Delta[i, m]
-    if (Delta < 0.5 * prior).any():
-        Delta[:] = prior
+    G, Delta, W = rules.G[i, m], rules.Delta[i, m], rules.W[i, m]
+    more = np.where((Delta < 0.5 * prior).any(), prior - Delta, 0.0)
+    Delta += more
     try:
         rules.P[i, m] = invert(add_diagonal(G, Delta))
     except np.linalg.LinAlgError:
         Delta[:] = np.maximum(Delta, ROUNDING * G.diagonal().max())
         rules.P[i, m] = invert(add_diagonal(G, Delta))
+    if solves and more.any():
+        W += (rules.W_0[i, m] - W) * more @ whole(rules.P[i, m])
     rules.stale[i, m] = 0
 
 
 def settle(rules, i, prior, *, planes=True):
     """Give a rule with new sums its P and, unless it has planes, those of least squares."""
     for m in range(rules.G.shape[1]):
-        derive(rules, i, m, prior)
+        derive(rules, i, m, prior, solves=False)
         if planes:
             sums = rules.G[i, m], rules.B[i, m], rules.Delta[i, m]
             rules.W[i, m] = solve_planes(*sums, rules.W_0[i, m])

@@ -166,8 +166,8 @@ class RuleBase(Stage):
     def room_for(self, n_rules, memories=None):
         """Return the arrays of no rule; those that nothing is asked of have no entry."""
         p, memories = self.params, memories or 1 + self.params.follows
-        asked = p.splitting not in ("axis", "off") or self.criterion is not None
-        needs = {"joint": p.product_space or asked, "correlates": p.correlates}
+        own = p.splitting not in ("axis", "off") or self.criterion is not None
+        needs = {"joint": p.product_space or p.correlates or own, "correlates": p.correlates}
         return reshape.allocate(self.p, self.a, self.K, n_rules, memories, **needs)
 
     def _settings(self):
@@ -322,7 +322,7 @@ class RuleBase(Stage):
         """Derive anew what rounding, forgetting or new rows have left behind; note drifts."""
         rules, facts = self.arrays, self.arrays.facts[: self.n_rules]
         for i, m in np.argwhere(rules.stale[: self.n_rules] >= DERIVE_EVERY):
-            reshape.derive(rules, i, m, self._Delta)
+            reshape.derive(rules, i, m, self._Delta, solves=self.update.solves)
         old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
         for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
             reshape.renew_penalty(rules, i, self.params.correlation)
@@ -404,19 +404,13 @@ class RuleBase(Stage):
             self._finish(half)
 
     def _compare(self, i, j):
-        """Return two rules as a pair, and how alike they are by the merging criterion.
-
-        Rules so far apart that rounding leaves nothing of their union are not alike.
-        """
+        """Return two rules as a pair, and how alike they are by the merging criterion."""
         p, sizes = self.params, (self.a, self.K)
         width = p.merge_width(*sizes)
-        try:
-            pair = reshape.compare(self.arrays, i, j, self.S_0, p.product_space, width)
-        except np.linalg.LinAlgError:
-            return None, -np.inf
-        if self.criterion is not None:
-            return pair, seams.ask("merging", self.criterion, pair)
-        return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
+        pair = reshape.Pair(self.arrays, i, j, self.S_0, p.product_space, width)
+        if self.criterion is None:
+            return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
+        return pair, seams.ask("merging", self.criterion, pair) if pair.growth < np.inf else 0.0
 
     def _try_merge(self, i, j):
         """Merge two rules that are alike enough, if the union would not be split again."""
@@ -442,7 +436,7 @@ class RuleBase(Stage):
         """Make an idle rule part of the one that is most alike, or drop it if none is at all."""
         others = [j for j in range(self.n_rules) if j != idle]
         pair, alike = max((self._compare(idle, j) for j in others), key=lambda found: found[1])
-        if pair is None or alike <= 0.0:
+        if alike <= 0.0 or pair.growth == np.inf:
             self._drop(idle)
         else:
             self._merge(pair)

@@ -641,7 +641,8 @@ class NaiveRules:
         Delta = precision(self.prior[0], self.p)
         for memory in rule.memories:
             if (memory.Delta < 0.5 * Delta).any():
-                memory.Delta = Delta.copy()
+                more, memory.Delta = Delta - memory.Delta, Delta.copy()
+                memory.W = memory.W + (memory.W_0 - memory.W) * more @ memory.P
 
     def upkeep(self):
         for rule in self.rules:
