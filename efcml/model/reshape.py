@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from efcml.kernels.linalg import add_diagonal, factor, invert, invert_factor, log_det, solve, whole
-from efcml.kernels.planes import SLOW, SPLIT
-from efcml.kernels.rows import RENEWAL, ROWS
+from efcml.kernels.planes import PARTING, SLOW
+from efcml.kernels.rows import LEARNED, RENEWAL
 from efcml.model.tables import RULES, Rules
 
 LABEL_SPREAD = 0.5  # deviation of an even 0/1 label; its range is 1
@@ -65,7 +65,7 @@ def set_gaussian(rules, i, covariance):
         rules.joint[i], rules.facts["log_det"][i] = invert_factor(upper), log_det(upper)
 
 
-def bear(rules, i, z, W, weight, S_0, Delta):
+def init_rule(rules, i, z, W, weight, S_0, Delta):
     """Make rule i, centered on the joint row z, with the planes W (memories, K, d) as its prior.
 
     A row of more weight than 1 counts for more, S_0 with it; not for less: the support tells how
@@ -81,7 +81,7 @@ def bear(rules, i, z, W, weight, S_0, Delta):
     facts["support"][i] = facts["prior_share"][i] = max(1.0, weight)
     rules.P[i], rules.Delta[i] = np.diag(1.0 / Delta), Delta
     rules.W[i] = rules.W_0[i] = W
-    facts["born"][i] = facts["last_won"][i] = rules.clock[ROWS]
+    facts["born"][i] = facts["last_won"][i] = rules.clock[LEARNED]
     note_tested(rules, i, i + 1)
 
 
@@ -179,7 +179,7 @@ def merge(rules, pair, n_rules, most_support):
     for name in ("last_won", "drifting", "stopped"):
         facts[name][i] = facts[name][both].max()
     facts_too = (facts[name] for name in SUMS)
-    for sums in (rules.trial, rules.label_sums, rules.seen, rules.G, rules.B, *facts_too):
+    for sums in (rules.trust_sums, rules.label_sums, rules.seen, rules.G, rules.B, *facts_too):
         sums[i] += sums[j]
     rules.Delta[i] = np.maximum(rules.Delta[i], rules.Delta[j])
     for planes in (rules.W, rules.W_0):
@@ -243,14 +243,14 @@ def split(rules, i, n_rules, S_0, direction):
     within = add_diagonal(S - np.outer(s, s), own)
     facts["updates"][j] = (facts["updates"][i] - 1) // 2
     facts["updates"][i] -= facts["updates"][j] + 1
-    facts["born"][j] = rules.clock[ROWS]
+    facts["born"][j] = rules.clock[LEARNED]
     for half, side in ((i, -1.0), (j, 1.0)):
-        halved = (rules.trial, rules.seen, rules.G, rules.B, rules.label_sums)
+        halved = (rules.trust_sums, rules.seen, rules.G, rules.B, rules.label_sums)
         for sums in (*halved, *(facts[name] for name in ("support", *SUMS))):
             sums[half] *= 0.5
         if rules.label_sums.shape[-1]:
             move_labels(rules.label_sums[half], side * s[p:])
-        facts["drifting"][half] = SPLIT
+        facts["drifting"][half] = PARTING
         rules.center[half, : len(s)] += side * s
         set_gaussian(rules, half, within)
     for half in (i, j):
@@ -296,7 +296,7 @@ def derive(rules, i, m, prior, *, solves=True):
         rules.P[i, m] = invert(add_diagonal(G, Delta))
     if solves and more.any():
         W += (rules.W_0[i, m] - W) * more @ whole(rules.P[i, m])
-    rules.stale[i, m] = 0
+    rules.updates_since_refresh[i, m] = 0
 
 
 def settle(rules, i, prior, *, planes=True):
@@ -364,5 +364,5 @@ def share_planes(rules, n_rules, Delta):
 
 def set_renewal(rules):
     """Note when planes are to be shared next."""
-    rows, p = rules.clock[ROWS], rules.W.shape[-1] - 1
+    rows, p = rules.clock[LEARNED], rules.W.shape[-1] - 1
     rules.clock[RENEWAL] = rows + max(int(SHARE_GROWTH * rows), p // SPARED) + 1

@@ -6,13 +6,12 @@ from functools import partial
 import numpy as np
 
 from efcml import seams
-from efcml._jit import check_compiled
+from efcml._jit import check_compiled, plain
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
 from efcml.kernels.linalg import invert, whole
-from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
-from efcml.kernels.proximal import step_planes
-from efcml.kernels.rows import DERIVE_EVERY, RENEW_PENALTY, RENEWAL, ROWS
+from efcml.kernels.planes import DRIFTING, ERRORS_AGAINST, NEWS, SLOW, learn_planes, share_of
+from efcml.kernels.rows import DERIVE_EVERY, LEARNED, RENEW_PENALTY, RENEWAL, scratch_for
 from efcml.model import reshape
 from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
 from efcml.model.params import LEAST
@@ -88,12 +87,13 @@ class RuleBase(Stage):
     @property
     def rows_seen(self):
         """Number of learned rows."""
-        return int(self.arrays.clock[ROWS])
+        return int(self.arrays.clock[LEARNED])
 
     @property
     def planes(self):
         """The planes (rules, K, d) with which the rules answer: those of both memories mixed."""
-        shares = np.array([share_of(trial, HELD, 0.0) for trial in self.trial])
+        trust = plain(share_of)
+        shares = np.array([trust(sums, ERRORS_AGAINST, 0.0) for sums in self.trust_sums])
         slow, fast = self.W[:, SLOW], self.W[:, -1]
         return slow + shares.reshape(-1, 1, 1) * (fast - slow)
 
@@ -208,13 +208,18 @@ class RuleBase(Stage):
     def answer(self, rows, scores=None, ahead=0):
         """Return the scores (n, K) of rows: of weight 0, so nothing is learned."""
         unknown, nothing = np.full((len(rows), self.K), np.nan), np.zeros(len(rows))
-        out = np.empty(unknown.shape)
-        with_planes, first = True, (0, -1)
-        self.driver(
-            self.features.take(rows), unknown, nothing, *first, self.n_rules, with_planes,
-            self.arrays, self.settings, out, np.ones(len(rows)),
-        )  # fmt: skip
+        out, given = np.empty(unknown.shape), (self.features.take(rows), unknown, nothing)
+        self._drive(*given, 0, -1, True, out, np.ones(len(rows)), self._scratch())
         return out
+
+    def _scratch(self):
+        sizes = self.arrays.W.shape  # rules, memories, K, d
+        return scratch_for(*sizes, self.a)
+
+    def _drive(self, X, Y, weights, row, newborn, with_planes, scores, retention, scratch):
+        first = row, newborn, self.n_rules, with_planes
+        tables = self.arrays, self.settings, scratch
+        return self.driver(X, Y, weights, *first, *tables, scores, retention)
 
     def distances(self, rows):
         """Return the squared distances (n, rules) of rows to the rules."""
@@ -286,12 +291,10 @@ class RuleBase(Stage):
         """Drive the kernel from event to event."""
         scores, kept = np.empty(Y.shape), np.empty(len(Y)) if kept is None else kept
         self.events, self.n_rules_by_row = [], np.empty(len(Y), np.int64)
-        event, row, newborn, before = None, 0, -1, 0
+        event, row, newborn, before, scratch = None, 0, -1, 0, self._scratch()
         while event != kernel_rows.DONE:
-            event, row, rule, other = self.driver(
-                X, Y, weights, row, newborn, self.n_rules, with_planes, self.arrays,
-                self.settings, scores, kept,
-            )  # fmt: skip
+            given = X, Y, weights, row, newborn, with_planes, scores, kept, scratch
+            event, row, rule, other = self._drive(*given)
             complete = row - (event not in BEFORE_A_ROW)
             self.n_rules_by_row[before:complete] = self.n_rules
             before, self._at, self._with_planes = complete, complete, with_planes
@@ -311,7 +314,7 @@ class RuleBase(Stage):
         elif event == kernel_rows.SPLIT:
             self._split(rule)
         elif event == kernel_rows.IDLE:
-            self._take_in(rule)
+            self._merge_into_nearest(rule)
         elif event == kernel_rows.DIVERGED:
             self._stop(rule)
         if self._with_planes:  # then nothing is due
@@ -321,7 +324,7 @@ class RuleBase(Stage):
     def _upkeep(self):
         """Derive anew what rounding, forgetting or new rows have left behind; note drifts."""
         rules, facts = self.arrays, self.arrays.facts[: self.n_rules]
-        for i, m in np.argwhere(rules.stale[: self.n_rules] >= DERIVE_EVERY):
+        for i, m in np.argwhere(rules.updates_since_refresh[: self.n_rules] >= DERIVE_EVERY):
             reshape.derive(rules, i, m, self._Delta, solves=self.update.solves)
         old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
         for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
@@ -329,7 +332,7 @@ class RuleBase(Stage):
         for i in np.flatnonzero(facts["drifting"] == NEWS):
             facts["drifting"][i] = DRIFTING
             self._note("drift", i)
-        if rules.clock[ROWS] >= rules.clock[RENEWAL]:
+        if rules.clock[LEARNED] >= rules.clock[RENEWAL]:
             Delta = reshape.precision(self.prior.shared, self.p)
             if self.update.solves:
                 reshape.share_planes(rules, self.n_rules, Delta)
@@ -361,7 +364,7 @@ class RuleBase(Stage):
             self._make_room()
         z = np.append(x[self.features.axes], np.where(np.isnan(y), expected, y))
         i, self.n_rules = self.n_rules, self.n_rules + 1
-        reshape.bear(rules, i, z, W, weight, self.S_0, self._Delta)
+        reshape.init_rule(rules, i, z, W, weight, self.S_0, self._Delta)
         self._name(i)
         self._note("birth", i)
         return i
@@ -370,26 +373,21 @@ class RuleBase(Stage):
         """Give a rule with new sums its penalty and its planes, unless these are given."""
         if not self._with_planes:
             return
-        rules, s = self.arrays, self.settings
+        rules = self.arrays
         if planes is not None:
             rules.W[i] = planes
         reshape.settle(rules, i, self._Delta, planes=planes is None and self.update.solves)
         if rules.facts["weight"][i] >= 1.0:
             reshape.renew_penalty(rules, i, self.params.correlation)
-        if s.corrects and planes is None and not rules.facts["stopped"][i]:
-            known, work = np.ones(self.K, np.bool_), np.zeros((2, *rules.W.shape[2:]))
-            slow = (array[i, SLOW] for array in (rules.G, rules.Delta, rules.B, rules.W_0))
-            penalty = rules.penalty[i], rules.facts["penalty_top"][i], s.alpha, s.beta
-            step_planes(known, *slow, *penalty, s.exact_length, rules.W[i, SLOW], *work)
-            rules.facts["unstepped"][i] = 0.0
+        rules.facts["unstepped"][i] = STEP_INTERVAL  # with its next row it takes a step
 
     def _stop(self, i):
         """Let a rule whose planes ran away go on from least squares, without proximal steps."""
         rules, facts = self.arrays, self.arrays.facts
-        facts["stopped"][i] = rules.clock[ROWS]
+        facts["stopped"][i] = rules.clock[LEARNED]
         reshape.settle(rules, i, self._Delta)
         if self.diverged is None:
-            self.diverged = int(facts["uid"][i]), int(rules.clock[ROWS]) - 1
+            self.diverged = int(facts["uid"][i]), int(rules.clock[LEARNED]) - 1
 
     def _split(self, i):
         if self.n_rules >= self.params.max_rules:
@@ -414,14 +412,13 @@ class RuleBase(Stage):
 
     def _try_merge(self, i, j):
         """Merge two rules that are alike enough, if the union would not be split again."""
-        facts = self.arrays.facts
-        pair, alike = self._compare(i, j)
-        rows = facts["updates"][i] + facts["updates"][j] + 2
-        in_use = (self.updates + 1)[~self._silent()].sum()
-        if alike >= 1.0 and rows <= self.settings.split_share * in_use:
-            self._merge(pair)
-        else:
-            self.arrays.tested[i, j] = self.arrays.tested[j, i] = rows
+        rows = self.updates[i] + self.updates[j] + 2
+        if rows <= self.settings.split_share * (self.updates + 1)[~self._silent()].sum():
+            pair, alike = self._compare(i, j)
+            if alike >= 1.0:
+                self._merge(pair)
+                return
+        self.arrays.tested[i, j] = self.arrays.tested[j, i] = rows
 
     def _merge(self, pair):
         printed = self.params.merge_consequents == "paper"
@@ -432,7 +429,7 @@ class RuleBase(Stage):
         self._finish(i, planes)
         self._note("merge", i)
 
-    def _take_in(self, idle):
+    def _merge_into_nearest(self, idle):
         """Make an idle rule part of the one that is most alike, or drop it if none is at all."""
         others = [j for j in range(self.n_rules) if j != idle]
         pair, alike = max((self._compare(idle, j) for j in others), key=lambda found: found[1])
@@ -447,15 +444,15 @@ class RuleBase(Stage):
             self._drop(silent)
             return
         used = self.use if self._with_planes else self.updates + 1.0
-        age = self.arrays.clock[ROWS] - self.born
+        age = self.arrays.clock[LEARNED] - self.born
         least = int(np.argmin((used + 1.0) / (age + self.n_rules)))  # a young one counts as average
         if self.settings.merges and self.n_rules > 1:
-            self._take_in(least)
+            self._merge_into_nearest(least)
         else:
             self._drop(least)
 
     def _silent(self):
-        gone = self.arrays.clock[ROWS] - self.last_won
+        gone = self.arrays.clock[LEARNED] - self.last_won
         return self.settings.least_share * gone > SILENCE
 
     def _find_silent(self):

@@ -538,8 +538,7 @@ class NaiveRules:
                 memory.W = planes[m]
         if self.correlates and rule.weight >= 1.0:
             self.renew_penalty(rule)
-        if self.corrects and planes is None and not rule.stopped:
-            self.step(rule, np.full(self.K, True))
+        rule.unstepped = STEP_INTERVAL
 
     def split(self, rule, with_planes):
         """Cut a rule at its mean along ``t = v'x``, as a Gaussian is cut."""
