@@ -295,7 +295,7 @@ def derive(rules, i, m, prior, *, solves=True):
         Delta[:] = np.maximum(Delta, ROUNDING * G.diagonal().max())
         rules.P[i, m] = invert(add_diagonal(G, Delta))
     if solves and more.any():
-        W += (rules.W_0[i, m] - W) * more @ whole(rules.P[i, m])
+        W += (rules.W_0[i, m] - W) * more @ rules.P[i, m]
     rules.updates_since_refresh[i, m] = 0
 
 
