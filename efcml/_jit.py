@@ -21,7 +21,7 @@ from efcml.support.progress import tell
 
 PACKAGE = Path(__file__).resolve().parent
 APART = "EFCML_APART"  # set in processes that only compile
-KEPT = 3  # folders: the present one and those of the last edits
+FOLDERS = 3  # that are kept: the present one and those of the last edits
 
 # Without nnan and ninf: with those two the compiler may drop every test for NaN and infinity.
 SAFE_FASTMATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
@@ -39,7 +39,7 @@ def folder_of_sources() -> Path:
     folder = parent / f"kernels-{digest.hexdigest()[:16]}"
     if not folder.exists():
         others = sorted(parent.glob("kernels-*"), key=os.path.getmtime)
-        for path in others[: max(0, len(others) + 1 - KEPT)]:
+        for path in others[: max(0, len(others) + 1 - FOLDERS)]:
             shutil.rmtree(path, ignore_errors=True)
     return folder
 
@@ -94,10 +94,15 @@ def check_compiled(kind: str, function: Any) -> None:
         raise ValueError(f"the {kind} function must be compiled: put @numba.njit before it.")
 
 
+def plain(function: Any) -> Any:
+    """Return a compiled function as it was, for Python to call."""
+    return getattr(function, "py_func", function)
+
+
 def with_names(function: Any, **names: Any) -> Any:
     """Return a compiled function in which some names stand for something else; it is not kept."""
-    plain = getattr(function, "py_func", function)
-    for name in names.keys() - {*plain.__code__.co_names}:
-        raise NameError(f"{plain.__name__} uses no {name}.")
-    other = FunctionType(plain.__code__, plain.__globals__ | names, plain.__name__)
+    old = plain(function)
+    for name in names.keys() - {*old.__code__.co_names}:
+        raise NameError(f"{old.__name__} uses no {name}.")
+    other = FunctionType(old.__code__, old.__globals__ | names, old.__name__)
     return njit(**OPTIONS | {"cache": False})(other)

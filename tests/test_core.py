@@ -160,7 +160,7 @@ def test_a_stream_ends_where_a_batch_does(rng, known):
     Where labels are unknown it does a little, since they share P.
     """
     X, Y = random_rows(rng, 120, 3, 2, known)
-    learner = unscaled_learner(3, 2, max_rules=1, correlation="none").learn(X, Y)
+    learner = unscaled_learner(3, 2, max_rules=1, correlation="none", alpha=0.0).learn(X, Y)
     rules, R = learner.rules, np.insert(X, 3, 1.0, axis=1)
     first = int(np.flatnonzero(~np.isnan(Y).all(axis=1))[0])
     R[first] = 0.0  # it gave birth, and was not learned
@@ -189,6 +189,20 @@ def test_inverses_stay_inverses(rng, forgetting):
         assert_allclose(-np.linalg.slogdet(whole(joint.copy()))[1], log_det, atol=1e-6)
 
 
+@pytest.mark.parametrize("shared", [None, 2.0])
+def test_planes_are_least_squares_of_their_own_sums_after_any_row(rng, shared):
+    """Also where forgetting has halved the prior, which is put back: a merge moves none."""
+    X, Y = random_rows(rng, 400, 3, 2, 0.9)
+    Y[200:] = 1.0 - Y[200:]
+    learner = unscaled_learner(3, 2, forgetting="auto", shared=shared, correlation="none",
+                               alpha=0.0, vigilance=2.0, splitting="labels")  # fmt: skip
+    for t in range(400):
+        rules = learner.learn(X[t : t + 1], Y[t : t + 1]).rules
+        for i, m in np.ndindex(*rules.G.shape[:2]):
+            sums = rules.G[i, m], rules.B[i, m], rules.Delta[i, m], rules.W_0[i, m]
+            assert_allclose(rules.W[i, m], reshape.solve_planes(*sums), atol=1e-9)
+
+
 @pytest.mark.parametrize("floor, most", [(0.0, np.inf), (0.1, 100.0)])
 def test_support_is_capped_alike_by_rows_and_merges(rng, floor, most):
     """Forgetting caps it where there is a floor for the variance, and there alone."""
@@ -205,7 +219,7 @@ def test_support_is_capped_alike_by_rows_and_merges(rng, floor, most):
 @pytest.mark.parametrize("direction", [reshape.across_labels, reshape.along_axis])
 def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
     X, Y = random_rows(rng, 120, 3, 3, known)
-    changes = {"max_rules": 3, "forgetting": "auto", "vigilance": 1e6, "correlation": "none"}
+    changes = {"max_rules": 3, "forgetting": "auto", "vigilance": 1e6}
     rules = unscaled_learner(3, 3, **changes).learn(X, Y).rules
     assert rules.n_rules == 1
     before = {
@@ -217,7 +231,7 @@ def test_to_merge_the_halves_gives_the_rule_back(rng, known, direction):
     n, ones, _ = rules.arrays.label_sums[:2].diagonal(axis1=2, axis2=3).swapaxes(0, 1)
     means = ones / n
     assert np.abs(means[0] - means[1]).max() > 0.1
-    pair = reshape.compare(rules.arrays, 0, 1, rules.S_0, True, 6.0)
+    pair = reshape.Pair(rules.arrays, 0, 1, rules.S_0, True, 6.0)
     reshape.merge(rules.arrays, pair, 2, np.inf)
     for name, value in before.items():
         found = np.array(getattr(rules.arrays, name)[0])
@@ -242,7 +256,7 @@ def test_a_prior_that_rounding_took_is_raised(rng):
 def test_ill_conditioned_rows_get_a_ridge(rng):
     X, Y = random_rows(rng, 40, 2, 1)
     X = np.column_stack([X, X[:, 0]])
-    params = make_params(prior=1e-9, max_rules=1, correlation="none")
+    params = make_params(prior=1e-9, max_rules=1, correlation="none", alpha=0.0)
     learner = Learner(params, 3, 1).fit(X * 1e3, Y)
     H = learner.rules.G[0, 0] + np.diag(learner.rules.Delta[0, 0])
     values = np.linalg.eigvalsh(H)
@@ -435,6 +449,25 @@ def test_late_labels_in_a_warm_up(rng):
     learner.add_labels(1)
     learner.learn(X[20:], np.column_stack([Y[20:], np.ones(20)]))
     assert learner.fitted and learner.score(X).shape == (40, 3)
+
+
+def test_what_nothing_is_asked_of_is_not_kept(rng):
+    """Label sums, penalty and joint covariance grow with the square of the labels."""
+    X, Y = random_rows(rng, 200, 3, 30)
+    changes = {"product_space": False, "splitting": "axis", "alpha": 0.0, "vigilance": 1.0}
+    usual = Learner(make_params(**changes, correlation="shift", beta=1e-9), 3, 30)
+    plain = Learner(make_params(**changes, correlation="none"), 3, 30)
+    for learner in (usual, plain):
+        learner.fit(X[:100], Y[:100]).learn(X[100:], Y[100:])
+        assert learner.n_rules > 2
+    assert_allclose(plain.score(X), usual.score(X), atol=1e-6)
+    arrays = plain.rules.arrays._asdict()
+    assert not any(arrays.pop(name).size for name in ("joint", "label_sums", "penalty"))
+    assert all(array.size < 22 * 2 * 30 * 4 + 1 for array in arrays.values())
+    plain.add_labels(2)
+    other = Learner.from_state(*plain.state())
+    more = np.column_stack([Y, Y[:, :2]])
+    assert_identical(state_of(other.learn(X, more)), state_of(plain.learn(X, more)))
 
 
 def test_a_single_rule_takes_every_row(rng):

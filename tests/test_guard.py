@@ -245,10 +245,10 @@ def test_the_learner_works_in_one_thread(two_threads, monkeypatch):
 
     watch(RuleBase, "begin")
     learner = Learner(make_params(vigilance=0.2), 2, 2).fit(X, Y)
-    watch(reshape, "bear")  # in the stream only events need BLAS, such as a birth
+    watch(reshape, "init_rule")  # in the stream only events need BLAS, such as a birth
     learner.learn(3.0 * X, Y).score(X)
     assert threads() == {2}
-    assert {*seen} == {("begin", 1), ("bear", 1)}
+    assert {*seen} == {("begin", 1), ("init_rule", 1)}
 
 
 # Ctrl-C
@@ -260,15 +260,15 @@ CAP |= {"warmup_rows": 10, "merging": False, "correlation": "none"}
 @pytest.fixture
 def interrupt_at(monkeypatch):
     """Press Ctrl-C when so many rules more have been born, in the middle of the birth."""
-    bear, left = reshape.bear, [0]
+    init_rule, left = reshape.init_rule, [0]
 
     def interrupting(*given):
         left[0] -= 1
         if left[0] == 0:
             signal.raise_signal(signal.SIGINT)
-        return bear(*given)
+        return init_rule(*given)
 
-    monkeypatch.setattr(reshape, "bear", interrupting)
+    monkeypatch.setattr(reshape, "init_rule", interrupting)
     monkeypatch.setattr(trace_module, "BLOCK", 8)
     return lambda number: left.__setitem__(0, number)
 

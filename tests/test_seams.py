@@ -136,7 +136,9 @@ def normalised_lms(row, y, weight, keep, heights, P, W, v):
 
 @pytest.mark.parametrize("how", by_name_and_function("update", "nlms", normalised_lms))
 def test_an_update_of_ones_own_is_all_that_moves_planes(how):
-    learner, X, Y = learn(update=how, splitting="off", max_rules=1, correlation="none", n=60)
+    learner, X, Y = learn(
+        update=how, splitting="off", max_rules=1, alpha=0.0, correlation="none", n=60
+    )
     W = np.zeros((2, 3))
     for x, y in zip(np.clip(X, -6.0, 6.0)[1:], Y[1:], strict=True):
         r = np.append(x, 1.0)
@@ -359,7 +361,13 @@ def frozen(row, y, weight, keep, heights, P, W, v):
 
 @pytest.mark.parametrize("forgetting", [1.0, "auto"])
 def test_shared_planes_move_no_planes_of_ones_own(forgetting):
-    fixed = {"shared": 2.0, "correlation": "none", "max_rules": 1, "forgetting": forgetting}
+    fixed = {
+        "shared": 2.0,
+        "correlation": "none",
+        "alpha": 0.0,
+        "max_rules": 1,
+        "forgetting": forgetting,
+    }
     learner, *_ = learn(update=frozen, **fixed)
     assert not learner.rules.W.any()
     assert learn(**fixed)[0].rules.W.any()

@@ -21,7 +21,7 @@ RULES = """2 rules after 40 rows
 rule 0: decides 50 % of the rows, learned from 20 rows, born in row 0
   IF x0 is low (0.2 ± 1.3)
   THEN label0 .00 (.00 to .16, usual .50)
-    label1 rises with x1 +.33
+    label1 rises with x1 +.34
 
 rule 1: decides 50 % of the rows, learned from 20 rows, born in row 20
   IF x0 is high (20.0 ± 1.6)

@@ -15,6 +15,7 @@ from naive.rules import NaiveRules
 from naive.stages import NaiveLabels, NaiveTemporal
 from numpy.testing import assert_allclose
 
+from efcml._jit import plain
 from efcml.kernels.planes import share_of
 from efcml.kernels.temporal import LATE, LOG_RATIO, OUTWEIGHED, TIME
 from efcml.model import cases as cases_module
@@ -53,7 +54,7 @@ def test_cases_are_a_gaussian_process_on_the_errors(rng):
     stage = CaseStage(2, 3, 20)
     follow(stage, np.zeros((12, 3)), errors, rows=X)
     expected = process_posterior(X, errors, X + 0.3, 0.25, 1.0)
-    stage.arrays.trial[:] = 0.0  # trusted as at the start
+    stage.arrays.trust_sums[:] = 0.0  # trusted as at the start
     assert_allclose(stage.answer(X + 0.3, np.zeros((12, 3))), expected, atol=1e-10)
     batch = CaseStage(2, 3, 12)
     batch.begin(X, np.zeros((12, 3)), errors, np.ones(12))
@@ -113,7 +114,7 @@ def test_rows_that_are_alike_are_one_case(rng):
     ],
 )
 def test_shares_by_hand(trial, held, towards, share):
-    assert share_of(np.array(trial), held, towards) == pytest.approx(share)
+    assert plain(share_of)(np.array(trial), held, towards) == pytest.approx(share)
 
 
 # Time

@@ -64,7 +64,7 @@ def study():
 
 
 def make(folder=None, orders=3, **more):
-    models = {"a": model(), "b": model(correlation="none")}
+    models = {"a": model(), "b": model(correlation="shift")}
     return Study(models, data=small_set(), orders=orders, folder=folder, **more)
 
 
@@ -308,7 +308,7 @@ def test_a_folder_goes_on_and_grows(monkeypatch, tmp_path):
 def test_what_is_there_counts_by_its_content_alone(tmp_path, monkeypatch):
     """Names do not matter; models, rows, seeds and the code of the method do."""
     make(tmp_path).run()
-    others = {"x": model(correlation="none"), "y": model()}
+    others = {"x": model(correlation="shift"), "y": model()}
     assert Study(others, {"other": small_set()}, orders=3, folder=tmp_path).done == 6
     for other in (
         {"models": {"a": model(beta=3.0)}},

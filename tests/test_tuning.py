@@ -262,6 +262,8 @@ def test_grids(rows):
     assert np.prod([len(values) for values in PAPER_GRID.values()]) == 1360
     assert (PAPER_GRID["vigilance"][0], PAPER_GRID["vigilance"][-1]) == (0.1, 0.9)
     usual = EFCMLClassifier().get_params()
+    assert usual["correlation"] == "none"
+    usual |= {"correlation": "shift", "beta": 0.0}  # which is the same
     assert all(usual[name] in values for name, values in SHORT_GRID.items())
     given = {"vigilance": np.array([0.5, 0.25]), "correlation": ["none"]}
     points = list_points(EFCMLClassifier(), given)

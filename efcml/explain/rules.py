@@ -74,7 +74,7 @@ class Rule:
     scaled_weights: Floats  # (K, p + 1), slopes and, last, the intercept of every label's plane
     label_shares: Floats  # (K,), share of each label of late, NaN without any
     label_rows: Floats  # (K,), and how many rows that is from
-    label_correlation: Floats  # (K, K)
+    label_correlation: Floats  # (K, K), of late, by activation
     background: Background  # what all rules have in common
 
     def __post_init__(self) -> None:
@@ -396,6 +396,8 @@ def read_all(
         held, every, share = len(learner.held), np.ones(p, bool), learner.warm_start.share
         usual = learner.frequencies
         return Background(columns, names, *nothing, usual, held, 0, None, every, share), []
+    from efcml.kernels.planes import SLOW
+    from efcml.model.fit import pairs_of_labels
     from efcml.model.reshape import label_correlation
 
     rules, scaler, (late, Y, _) = learner.rules, learner.scaler, learner.latest
@@ -410,9 +412,11 @@ def read_all(
         for r, some in enumerate(own)
     )
     volumes = rules.log_det_x * float(learner.params.activation == "density")
-    weights, ones = np.diagonal(rules.label_sums[:, :2], axis1=2, axis2=3).swapaxes(0, 1)
+    weights = rules.seen[:, SLOW]
     with np.errstate(invalid="ignore"):  # NaN where nothing is learned
-        label_shares, usual = ones / weights, ones.sum(axis=0) / weights.sum(axis=0)
+        label_shares = rules.B[:, SLOW, :, -1] / rules.G[:, SLOW, -1, -1, None]
+        label_shares = np.where(weights > 0.0, np.clip(label_shares, 0.0, 1.0), np.nan)
+        usual = np.nansum(weights * label_shares, axis=0) / weights.sum(axis=0)
     spreads = rows.std(axis=0)
     background = Background(
         columns,
@@ -427,7 +431,7 @@ def read_all(
         landscape=Landscape(centers, covariances, precisions, volumes, decides, samples),
         relevant=np.isin(np.arange(p), rules.features.numbers),
     )
-    made, planes = [], rules.whole_planes()
+    made, planes, psi = [], rules.whole_planes(), rules.activations(rows)
     for r, some in enumerate(own):
         mean, labels, counted = centers[r], label_shares[r], weights[r].copy()
         if some.sum() >= FEW_ROWS:
@@ -449,7 +453,7 @@ def read_all(
             scaled_weights=planes[r],
             label_shares=labels,
             label_rows=counted,
-            label_correlation=label_correlation(rules.label_sums[r]),
+            label_correlation=label_correlation(pairs_of_labels(Y, psi[:, r])),
             background=background,
         )
         made.append(rule)

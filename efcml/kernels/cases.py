@@ -10,7 +10,7 @@ import numpy as np
 
 from efcml._jit import driver, kernel, leaf
 from efcml.kernels.linalg import add_outer, dot, multiply
-from efcml.kernels.planes import count_news, listen, share_of
+from efcml.kernels.planes import count_trust, share_of, update_echo
 
 SIZE, CHANGES, SINCE_NEW, LEARNED = 0, 1, 2, 3  # entries of `count`
 REPLACED = 5  # once the memory is full, every so many rows the oldest case is
@@ -18,7 +18,7 @@ LEAST_NOVELTY = 1e-3  # variance that the other cases leave open; below, a row i
 FAR = 3.0  # scaled values beyond count as this: one wild value would make a row like no other
 REFRESH = 1000  # changes after which the inverse is derived anew
 OWED = 0.99  # forgetting waits until cases change, or until it is more than this
-WINDOW = 0.99  # what a row leaves of the trial of the cases
+CASES_TRUST_KEPT = 0.99  # what a row leaves of what tells how far cases are trusted
 
 
 @leaf
@@ -115,24 +115,22 @@ def remember(x, similar, Z, inverse, weights, A, age, count, scratch):
 
 
 @driver
-def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, scratch, out):
+def follow_cases(X, scores, Y, row_weights, row_retention, start, cases, steering, scratch, out):
     """Answer and learn rows from ``start`` on; return the row where K^-1 is to be derived anew.
 
     A row of weight 0 is only answered.
 
         g = A k,  v = k'g,  a <- a + g (e - k'a) / (v + noise),  A <- A - g g' / (v + noise)
     """
-    Z, inverse, weights, A, age, count, owed, trial, level, echo = cases
-    width, noise, fade, held, towards, discounts_echo = steering
-    known, by_label, by_case = scratch
-    errors, expected, heard, news = by_label[0], by_label[1], by_label[2:4], by_label[4:]
-    similar, g = by_case[0], by_case[1]
+    Z, inverse, weights, A, age, count, owed, trust_sums, level, echo = cases
+    width, noise, fade, against, towards, discounts_echo = steering
+    known, errors, expected, echoed, similar, g, by_case = scratch
     m, K = Z.shape[0], Y.shape[1]
     for t in range(start, X.shape[0]):
         w, n_known = row_weights[t], 0
         compare(X[t], Z, count[SIZE], width, similar)
         recall(similar, weights, count[SIZE], expected)
-        trust = share_of(trial, held, towards)
+        trust = share_of(trust_sums, against, towards)
         for c in range(K):
             out[t, c] = scores[t, c] + trust * expected[c]
             known[c] = not np.isnan(Y[t, c])
@@ -141,9 +139,10 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, scratc
         if n_known == 0 or w == 0.0:
             continue
         if discounts_echo:
-            listen(errors, expected, known, level, echo, heard)
-        count_news(errors, expected, heard, known, w, WINDOW**w, trial, news)
-        owed[0] *= min(kept[t], fade**w)
+            update_echo(errors, expected, known, level, echo, echoed)
+        keep = CASES_TRUST_KEPT**w
+        count_trust(errors, expected, echoed, known, w, keep, trust_sums)
+        owed[0] *= min(row_retention[t], fade**w)
         count[SINCE_NEW] += 1
         count[LEARNED] += 1
         new = count[SIZE] < m or count[SINCE_NEW] >= REPLACED
@@ -151,7 +150,7 @@ def follow_cases(X, scores, Y, row_weights, kept, start, cases, steering, scratc
             forget(A, inverse, count[SIZE], owed[0], weights)
             owed[0] = 1.0
         if new:
-            remember(X[t], similar, Z, inverse, weights, A, age, count, by_case[2:])
+            remember(X[t], similar, Z, inverse, weights, A, age, count, by_case)
         size = count[SIZE]
         recall(similar, weights, size, expected)
         multiply(A, size, similar, g)

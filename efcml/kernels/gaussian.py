@@ -11,7 +11,7 @@ from efcml.kernels.linalg import dot, multiply, shrink_twice, squared_distance
 
 BIRTH_EXPONENT = 4.0  # m of the birth test
 LEAST_TO_SPLIT = 40  # rows, half of them for each part
-TRIAL = 100  # rows after its birth in which a rule may gather some of its own
+PROBATION = 100  # rows after its birth in which a rule may gather some of its own
 SILENCE = 10.0  # rows that a rule of the least share would have won; with none it is silent
 RETEST = 1.1  # a pair is tested for a merge again when it has a tenth more rows
 
@@ -90,18 +90,18 @@ def absorb(precision, e, share, turn, amount, v, u):
 
 
 @kernel
-def move(z, weight, most_support, floor, S_0, center, joint, marginal, fact, e, v, u):
+def move(z, weight, most_support, s, center, joint, marginal, fact, spare):
     """Let a rule take in the joint row z, by ``a = w/(k + w)``, and hold the variance floor.
 
     One coordinate in turn gets back a little of its first variance, so that the covariance stays
-    near ``cov + floor S_0``.
+    near ``cov + floor S_0``. ``spare`` are three rows of workspace.
     """
-    q = z.shape[0]
+    q, e, v, u = z.shape[0], spare[0], spare[1], spare[2]
     grown = fact.support + weight
     share, support = weight / grown, min(grown, most_support)
     fact.updates += 1
     turn = fact.updates % q
-    amount = weight * floor * q * S_0[turn] / support
+    amount = weight * s.variance_floor * q * s.S_0[turn] / support
     for j in range(q):
         e[j] = z[j] - center[j]
         center[j] += share * e[j]
@@ -144,7 +144,7 @@ def find_idle(now, n_rules, facts, least_share):
     for r in range(n_rules):
         age = now - facts[r].born
         few = facts[r].updates + 1 < least_share * age
-        if n_rules > 1 and age >= TRIAL and few and not is_silent(facts[r], now, least_share):
+        if n_rules > 1 and age >= PROBATION and few and not is_silent(facts[r], now, least_share):
             return r
     return -1
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from efcml._jit import driver, kernel
 from efcml.kernels.linalg import TINY
-from efcml.kernels.planes import count_trial
+from efcml.kernels.planes import count_trust
 
 LEARNED, RENEWAL = 0, 1  # entries of `clock`: rows, and at how many the matrices are derived anew
 SHARED_PRIOR, OWN_PRIOR = 1.0, 20.0  # information of the curves before any row
@@ -59,7 +59,7 @@ def step_curve(k, prior, gradient, information, curve):
 
 
 @kernel
-def count_errors(errors, known, weight, kept, precision, sums, rows, trial, others):
+def count_errors(errors, known, weight, kept, precision, sums, rows, trust_sums, others):
     """Add the errors of a row, 0 where a label is unknown, to the sums of products.
 
     Before that, what the other labels say of each error is tried:
@@ -70,8 +70,8 @@ def count_errors(errors, known, weight, kept, precision, sums, rows, trial, othe
         total = 0.0
         for j in range(K):
             total += precision[k, j] * errors[j]
-        others[k] = errors[k] - total / precision[k, k]
-    count_trial(errors, others, known, weight, kept, trial)
+        others[0, k] = errors[k] - total / precision[k, k]
+    count_trust(errors, others[0], others[1:], known, weight, kept, trust_sums)
     for k in range(K):
         rows[k] = kept * rows[k] + (weight if known[k] else 0.0)
         for j in range(K):
@@ -85,7 +85,7 @@ def follow_labels(scores, Y, weights, kept, start, labels, scratch, chances):
     The own curve of every known label takes one Newton step, then the shared one. Returns the row
     where E is to be derived anew.
     """
-    sums, rows, trial, precision, curve, information, clock = labels
+    sums, rows, trust_sums, precision, curve, information, clock = labels
     known, errors, others, x, own, shared = scratch
     n, K = Y.shape
     for t in range(start, n):
@@ -98,7 +98,7 @@ def follow_labels(scores, Y, weights, kept, start, labels, scratch, chances):
             n_known += known[k]
         if n_known == 0 or w == 0.0:
             continue
-        count_errors(errors, known, w, kept[t], precision, sums, rows, trial, others)
+        count_errors(errors, known, w, kept[t], precision, sums, rows, trust_sums, others)
         shared[0] = shared[1] = shared[2] = 0.0
         for k in range(K):
             if not known[k]:

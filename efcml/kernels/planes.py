@@ -4,24 +4,29 @@ W, B and W_0 are (labels, d), intercept last. All labels of a rule share P, G an
 are unknown, `count_known` says what a row tells of each.
 """
 
+from collections import namedtuple
+
 from efcml._jit import driver, kernel, leaf
 from efcml.kernels.linalg import add_outer, dot, multiply
 
 SLOW, FAST = 0, 1  # the memories
-GAIN, SPREAD, ERROR, WEIGHT = 0, 1, 2, 3  # sums of a trial
+GAIN, SPREAD, ERROR, WEIGHT = 0, 1, 2, 3  # entries of `trust_sums`
 MET, USUAL = 1, 2  # entries of `echo`, besides GAIN: squares of the means, of an error
 ECHO_KEPT = 0.99  # of the echo, after a row
+DERIVE_EVERY = 256  # updates, after which P is derived anew: rounding adds up
 LEVEL = 10.0  # rows of the means of the last errors
 FAST_KEPT = 0.97  # of the fast memory after a row that the rule learns alone
-WINDOW = 0.98  # likewise, of a trial
-HELD = 5.0  # squared errors of a row that speak against the fast memory
+FAST_TRUST_KEPT = 0.98  # likewise, of what tells how far it is trusted
+ERRORS_AGAINST = 5.0  # squared errors of a row that speak against the fast memory
 ALL_KNOWN = 1.0 - 1e-9  # a larger share is rounding
 MOST_SHRINK = 1e7  # of P along a row in one update; it loses as many digits
-PAIRS, ONES, BOTH = 0, 1, 2  # label sums over rows that know c and k: weight, y_c, y_c y_k
 DRIFTS, CALM = 0.5, 0.25  # share from which on a rule drifts, and below which it has ended
 STEADY, DRIFTING, NEWS = 0, 1, 2  # values of `drifting`; news are an event to be noted
-QUIET = 3  # likewise: the rule was split, and waits until it is calm
-SPLIT = QUIET + 200  # counted down: rows in which halves part, which is no drift of the stream
+PARTED = 3  # likewise: the rule was split, and waits until it is calm
+PARTING = PARTED + 200  # counted down: rows in which halves part, which is no drift of the stream
+
+# What the memories of a rule have learned, or one of them
+Memory = namedtuple("Memory", "P G Delta B W seen updates")
 
 
 @leaf
@@ -37,76 +42,70 @@ def read_planes(row, W, heights):
 # How far something is trusted, by least squares on its last errors
 
 
-@driver
-def share_of(trial, held, towards):
-    """Return ``m = (sum e d + h m_0) / (sum d^2 + h)``, ``h = held mean(e^2)``, within 0 and 1.
+@kernel
+def share_of(trust_sums, against, towards):
+    """Return ``m = (sum e d + h m_0) / (sum d^2 + h)``, ``h = against mean(e^2)``, within 0 and 1.
 
     e are errors, d what would be taken off them; without evidence the share is m_0 = ``towards``.
     """
-    if trial[WEIGHT] <= 0.0:
+    if trust_sums[WEIGHT] <= 0.0:
         return towards
-    h = held * trial[ERROR] / trial[WEIGHT]
-    against = trial[SPREAD] + h
-    if against <= 0.0:
+    h = against * trust_sums[ERROR] / trust_sums[WEIGHT]
+    length = trust_sums[SPREAD] + h
+    if length <= 0.0:
         return towards
-    return min(1.0, max(0.0, (trial[GAIN] + h * towards) / against))
+    return min(1.0, max(0.0, (trust_sums[GAIN] + h * towards) / length))
 
 
 @kernel
-def count_trial(errors, steps, known, weight, keep, trial):
-    """Add a row to the sums of a share: errors so far, and what would be taken off them."""
+def count_trust(errors, steps, expected, known, weight, keep, trust_sums):
+    """Add a row to the sums of a share: errors so far, and what would be taken off them.
+
+    Of both counts what was not ``expected`` (2, K), see `update_echo`.
+    """
     for s in range(4):
-        trial[s] *= keep
+        trust_sums[s] *= keep
     for c in range(known.shape[0]):
         if known[c]:
-            trial[GAIN] += weight * errors[c] * steps[c]
-            trial[SPREAD] += weight * steps[c] * steps[c]
-            trial[ERROR] += weight * errors[c] * errors[c]
-    trial[WEIGHT] += weight
+            error, step = errors[c] - expected[0, c], steps[c] - expected[1, c]
+            trust_sums[GAIN] += weight * error * step
+            trust_sums[SPREAD] += weight * step * step
+            trust_sums[ERROR] += weight * error * error
+    trust_sums[WEIGHT] += weight
 
 
 @kernel
-def listen(errors, steps, known, level, echo, expected):
+def update_echo(errors, steps, known, level, echo, expected):
     """Write what the last errors tell of these, and of what would be taken off them.
 
     Errors that follow each other, as a level of the labels that wanders leaves them, are no
     evidence for what learns quickly: what the last row says is found out later (temporal.py). A
     part c of the means of the last ones is expected, by least squares over all labels.
     """
-    c, against = 0.0, echo[MET] + echo[USUAL]
-    if against > 0.0:
-        c = min(1.0, max(0.0, echo[GAIN] / against))
+    c, length = 0.0, echo[MET] + echo[USUAL]
+    if length > 0.0:
+        c = min(1.0, max(0.0, echo[GAIN] / length))
     for i in range(3):
         echo[i] *= ECHO_KEPT
     for k in range(known.shape[0]):
         expected[0, k], expected[1, k] = c * level[0, k], c * level[1, k]
-        if not known[k]:
-            continue
-        echo[GAIN] += errors[k] * level[0, k]
-        echo[MET] += level[0, k] * level[0, k]
-        echo[USUAL] += (1.0 - ECHO_KEPT) * errors[k] * errors[k]
-        level[0, k] += (errors[k] - level[0, k]) / LEVEL
-        level[1, k] += (steps[k] - level[1, k]) / LEVEL
+        if known[k]:
+            echo[GAIN] += errors[k] * level[0, k]
+            echo[MET] += level[0, k] * level[0, k]
+            echo[USUAL] += (1.0 - ECHO_KEPT) * errors[k] * errors[k]
+            level[0, k] += (errors[k] - level[0, k]) / LEVEL
+            level[1, k] += (steps[k] - level[1, k]) / LEVEL
 
 
 @kernel
-def count_news(errors, steps, expected, known, weight, keep, trial, work):
-    """Do `count_trial` with what was not expected of errors and steps."""
-    for k in range(known.shape[0]):
-        work[0, k] = errors[k] - expected[0, k]
-        work[1, k] = steps[k] - expected[1, k]
-    count_trial(work[0], work[1], known, weight, keep, trial)
-
-
-@kernel
-def answer(row, n_rules, W, trial, heights, answers, shares):
+def answer(row, n_rules, W, trust_sums, heights, answers, shares):
     """Write what every rule says: ``W_slow + m (W_fast - W_slow)`` at the row.
 
     Heights of the planes (rules, memories, K) and the shares m are kept for learning.
     """
     last = W.shape[1] - 1
     for i in range(n_rules):
-        shares[i] = share_of(trial[i], HELD, 0.0)
+        shares[i] = share_of(trust_sums[i], ERRORS_AGAINST, 0.0)
         for m in range(last + 1):
             read_planes(row, W[i, m], heights[i, m])
         for c in range(answers.shape[1]):
@@ -121,7 +120,7 @@ def note_drift(fact, share):
     A rule that was split learns to differ from its other half, first in the fast memory; it is
     quiet for a while, and until it is calm.
     """
-    if fact.drifting > QUIET:
+    if fact.drifting > PARTED:
         fact.drifting -= 1
     elif fact.drifting == STEADY and share > DRIFTS:
         fact.drifting = NEWS
@@ -133,7 +132,7 @@ def note_drift(fact, share):
 
 
 @kernel
-def count_known(row, y, known, weight, keep, heights, P, most, prior, seen, v, told):
+def count_known(row, y, known, weight, keep, heights, memory, v, y_effective):
     """Write what the labels of a row count as, and count the known ones in ``seen`` (K,).
 
     Had a label a Hessian of its own, it would be about the share ``a = (seen + prior) / (G_dd +
@@ -142,17 +141,19 @@ def count_known(row, y, known, weight, keep, heights, P, most, prior, seen, v, t
 
         y - h  becomes  (y - h) (l + Psi q) / (l a + Psi q),   q = r'P r
     """
-    q, d = -1.0, row.shape[0]
+    q, d, seen, prior = -1.0, row.shape[0], memory.seen, memory.Delta[0]
+    most = memory.G[d - 1, d - 1]
     for c in range(y.shape[0]):
         share = (seen[c] + prior) / (most + prior)
-        told[c] = y[c] if known[c] else heights[c]
+        y_effective[c] = y[c] if known[c] else heights[c]
         if known[c]:
             seen[c] = keep * seen[c] + weight
             if share < ALL_KNOWN:
                 if q < 0.0:
-                    multiply(P, d, row, v)
+                    multiply(memory.P, d, row, v)
                     q = max(0.0, weight * dot(row, v, d))
-                told[c] = heights[c] + (y[c] - heights[c]) * (keep + q) / (keep * share + q)
+                counts = (keep + q) / (keep * share + q)
+                y_effective[c] = heights[c] + (y[c] - heights[c]) * counts
 
 
 @driver
@@ -191,12 +192,39 @@ def add_sums(row, y, weight, keep, G, Delta, B):
 
 
 @kernel
-def count_labels(y, known, weight, keep, sums):
-    """Add a row to the label sums (3, K, K): over rows that know both labels of a pair."""
-    K = y.shape[0]
-    for c in range(K):
-        for k in range(K):
+def memory_of(rule, m):
+    """Return what one memory of a rule has learned."""
+    parts = rule.P[m], rule.G[m], rule.Delta[m], rule.B[m], rule.W[m], rule.seen[m]
+    return Memory(*parts, rule.updates)
+
+
+@kernel
+def learn_memories(row, y, known, weight, kept, least_prior, heights, rule, v, y_effective):
+    """Let all memories of a rule learn a row; ``kept`` is left of what the slow one knew before.
+
+    Where rounding or forgetting leave too little, P is to be derived anew.
+    """
+    for m in range(rule.W.shape[0]):
+        keep, memory = kept if m == SLOW else FAST_KEPT**weight, memory_of(rule, m)
+        count_known(row, y, known, weight, keep, heights[m], memory, v, y_effective)
+        lost = learn_planes(row, y_effective, weight, keep, heights[m], memory.P, memory.W, v)
+        add_sums(row, y_effective, weight, keep, memory.G, memory.Delta, memory.B)
+        due = lost or memory.Delta[0] < least_prior
+        rule.updates[m] = DERIVE_EVERY if due else rule.updates[m] + 1
+
+
+@kernel
+def count_row(y, known, weight, keep, fact, label_sums):
+    """Add a row to the weight of a rule, and to its label sums if there are any (3, K, K).
+
+    They are over rows that know both labels of a pair.
+    """
+    fact.weight = keep * fact.weight + weight
+    fact.penalty_age = keep * fact.penalty_age + weight
+    fact.use += weight
+    fact.unstepped += weight
+    for c in range(label_sums.shape[1]):
+        for k in range(label_sums.shape[1]):
             if known[c] and known[k]:
-                sums[PAIRS, c, k] = keep * sums[PAIRS, c, k] + weight
-                sums[ONES, c, k] = keep * sums[ONES, c, k] + weight * y[c]
-                sums[BOTH, c, k] = keep * sums[BOTH, c, k] + weight * y[c] * y[k]
+                for s, value in enumerate((1.0, y[c], y[c] * y[k])):
+                    label_sums[s, c, k] = keep * label_sums[s, c, k] + weight * value

@@ -7,7 +7,7 @@ where W_s are the slopes: the intercept is neither correlated nor thresholded.
 
 import numpy as np
 
-from efcml._jit import driver, leaf
+from efcml._jit import kernel, leaf
 from efcml.kernels.linalg import multiply
 
 
@@ -38,20 +38,22 @@ def mix_planes(penalty, W, MW):
                 MW[c, i] += factor * W[k, i]
 
 
-@driver
-def step_planes(known, G, Delta, B, W_0, penalty, top, alpha, beta, exact, W, D, MW):
+@kernel
+def step_planes(known, memory, W_0, penalty, top, s, D, MW):
     """Take one step: length 1/L, then soft threshold alpha/L. Returns the largest ``|W|``.
 
         D = (G + Delta) W - (B + Delta W_0),  W <- soft(W - (D + beta M W_s) / L, alpha / L)
 
-    L bounds the curvature; not ``exact``, it is the printed square root, and steps run away.
-    Planes of labels that are not known stay.
+    L bounds the curvature; not exact, it is the printed square root, and steps run away. ``top`` is
+    the largest eigenvalue of M. Planes of labels that are not known stay.
     """
+    G, Delta, B, W = memory.G, memory.Delta, memory.B, memory.W
     slopes, largest = W.shape[1] - 1, 0.0
-    if beta > 0.0:
+    if s.beta > 0.0:
         mix_planes(penalty, W, MW)
-    bound = largest_row(G, Delta, D[0]) + beta * top
-    length = 1.0 / (bound if exact else np.sqrt(bound))
+    bound = largest_row(G, Delta, D[0]) + s.beta * top
+    length = 1.0 / (bound if s.exact_length else np.sqrt(bound))
+    near = s.alpha * length
     for c in range(W.shape[0]):
         if not known[c]:
             continue
@@ -59,8 +61,8 @@ def step_planes(known, G, Delta, B, W_0, penalty, top, alpha, beta, exact, W, D,
         for i in range(slopes + 1):
             D[c, i] += Delta[i] * (W[c, i] - W_0[c, i]) - B[c, i]
         for i in range(slopes):
-            target = W[c, i] - length * (D[c, i] + beta * MW[c, i])
-            W[c, i] = max(target - alpha * length, 0.0) + min(target + alpha * length, 0.0)
+            target = W[c, i] - length * (D[c, i] + s.beta * MW[c, i])
+            W[c, i] = max(target - near, 0.0) + min(target + near, 0.0)
             if not abs(W[c, i]) <= largest:
                 largest = abs(W[c, i]) if abs(W[c, i]) > largest else np.inf  # NaN
         W[c, slopes] -= length * D[c, slopes]

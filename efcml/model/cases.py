@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from efcml._jit import plain
 from efcml.kernels.cases import CHANGES, FAR, LEARNED, LEAST_NOVELTY, REFRESH, SIZE, follow_cases
 from efcml.kernels.linalg import factor, invert, solve
 from efcml.kernels.planes import share_of
@@ -13,20 +14,21 @@ from efcml.model.tables import CASES, Cases
 from efcml.support.guard import one_blas_thread
 from efcml.support.statistics import similarity
 
-WIDTH, NOISE = 0.25, 1.0  # how far a case reaches; how much of an error is taken for chance
+# How far a case reaches; how much of an error is taken for chance
+REACH = 0.25, 1.0
 RECENT = 25  # cases of the last rows; there is next to nothing left of older ones
-RECENT_WIDTH, RECENT_NOISE = 1.0, 0.3  # they reach further, and are taken less for chance
+RECENT_REACH = 1.0, 0.3  # they reach further, and are taken less for chance
 
 
 class CaseStage(Stage):
     """Up to ``capacity`` remembered rows; they forget with the rules."""
 
     table = CASES
-    fade, held, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
+    fade, against, towards = 1.0, 20.0, 1.0  # trusted, unless their errors speak against it
     discounts_echo = False  # whether errors that follow each other are no evidence
 
-    def __init__(self, n_features, n_labels, capacity, width=WIDTH, noise=NOISE, *, features=None):
-        self.width, self.noise = float(width), float(noise)
+    def __init__(self, n_features, n_labels, capacity, reach=REACH, *, features=None):
+        self.width, self.noise = reach
         self._begin_empty(features or Features.all(n_features), capacity, n_labels)
 
     def _begin_empty(self, features, m, K):
@@ -42,7 +44,7 @@ class CaseStage(Stage):
     @property
     def share(self):
         """How far they are trusted."""
-        return float(share_of(self.arrays.trial, self.held, self.towards))
+        return float(plain(share_of)(self.arrays.trust_sums, self.against, self.towards))
 
     def similarity(self, X, Z=None):
         """Return k(x, z) of rows and cases."""
@@ -75,9 +77,10 @@ class CaseStage(Stage):
         """Answer every row, then learn what was wrong of it."""
         out, row, arrays = np.empty_like(scores), 0, self.arrays
         rows = self.features.take(rows)
-        trust = self.held, self.towards, self.discounts_echo
+        trust = self.against, self.towards, self.discounts_echo
         m, K = arrays.weights.shape
-        scratch = np.empty(K, np.bool_), np.zeros((6, K)), np.empty((5, m))
+        scratch = np.empty(K, np.bool_), *np.empty((2, K)), np.zeros((2, K)), *np.empty((2, m))
+        scratch = *scratch, np.empty((3, m))
         given = tuple(arrays), (self.width, self.noise, self.fade, *trust), scratch, out
         while row < len(rows):
             row = follow_cases(rows, scores, Y, weights, kept, row, *given)
@@ -93,18 +96,18 @@ class CaseStage(Stage):
         """Compare rows by these features from now on; of the cases only the trust in them stays."""
         old = self.arrays
         self._begin_empty(features, len(old.rows), old.weights.shape[1])
-        for name in ("trial", "level", "echo"):
+        for name in ("trust_sums", "level", "echo"):
             getattr(self.arrays, name)[:] = getattr(old, name)
 
 
 class RecentStage(CaseStage):
     """A few cases of the last rows, soon forgotten, that are trusted as far as they have helped."""
 
-    fade, held, towards, discounts_echo = 0.9, 1.0, 0.0, True
+    fade, against, towards, discounts_echo = 0.9, 1.0, 0.0, True
 
     def __init__(self, n_features, n_labels, *, features=None):
         sizes = n_features, n_labels, RECENT
-        super().__init__(*sizes, RECENT_WIDTH, RECENT_NOISE, features=features)
+        super().__init__(*sizes, RECENT_REACH, features=features)
 
     def begin(self, rows, scores, Y, weights):
         """Begin with nothing: rows of a batch may come in any order."""

@@ -204,7 +204,7 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
     """
     batch, known = Batch.of(X, Y, psi.sum(axis=1)), ~np.isnan(Y)
     W_0 = batch.base(*batch.sums(batch.weights), prior.shared)
-    ones, ran_away = np.where(known, Y, 0.0), []
+    ran_away = []
     rules.W_0[:n_rules] = W_0
     for i in range(n_rules):
         w = psi[:, i, None]
@@ -216,11 +216,11 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
         rules.G[i], rules.B[i], rules.Delta[i], rules.W[i] = G, B, Delta, W
         rules.seen[i] = psi[:, i] @ known
         rules.facts["weight"][i] = rules.facts["use"][i] = psi[:, i].sum()
-        pairs = (known * w).T @ known, (ones * w).T @ known, (ones * w).T @ ones
-        rules.label_sums[i] = np.stack(pairs)
+        if params.correlates:
+            rules.label_sums[i] = pairs_of_labels(Y, psi[:, i])
         for m in range(rules.G.shape[1]):
             derive(rules, i, m, Delta)
-        if params.correlation == "none" or params.alpha + params.beta == 0.0:
+        if not params.correlates and params.alpha == 0.0:
             continue
         if rules.facts["weight"][i] >= 1.0:
             renew_penalty(rules, i, params.correlation)
@@ -232,13 +232,21 @@ def fit_planes(rules, n_rules, X, Y, psi, prior, params):
     return ran_away
 
 
+def pairs_of_labels(Y, weights):
+    """Return the label sums (3, K, K) of rows: over those that know both labels of a pair."""
+    known = ~np.isnan(Y)
+    w, ones = weights[:, None], np.where(known, Y, 0.0)
+    return np.stack([(known * w).T @ known, (ones * w).T @ known, (ones * w).T @ ones])
+
+
 def minimise(G, B, Delta, W_0, params, penalty, W):
     """Minimise J(W) by accelerated proximal gradient with restarts, from the least squares W.
 
     The momentum is dropped when it points uphill (O'Donoghue and Candes 2015). None if it runs
     away.
     """
-    alpha, penalty = params.alpha, params.beta * penalty
+    alpha, K = params.alpha, len(W)
+    penalty = params.beta * penalty if params.correlates else np.zeros((K, K))
     H, target = G + np.diag(Delta), B + Delta * W_0
     slopes = np.append(np.ones(W.shape[1] - 1), 0.0)  # the intercept has no penalty
     L = np.linalg.eigvalsh(H)[-1] + max(np.linalg.eigvalsh(penalty)[-1], 0.0)

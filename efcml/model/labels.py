@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from efcml._jit import plain
 from efcml.kernels import labels as kernel
 from efcml.kernels.labels import KNEE, LEARNED, OWN_PRIOR, RENEWAL, SHARED_PRIOR, WILDEST
 from efcml.kernels.linalg import invert
-from efcml.kernels.planes import HELD, share_of
+from efcml.kernels.planes import ERRORS_AGAINST, share_of
 from efcml.model.stages import Stage
 from efcml.model.tables import LABELS, Labels
 from efcml.support.guard import one_blas_thread
@@ -86,7 +87,7 @@ class LabelLayer(Stage):
     @property
     def share(self):
         """How far labels are trusted to tell of each other."""
-        return float(share_of(self.arrays.trial, HELD, 0.0))
+        return float(plain(share_of)(self.arrays.trust_sums, ERRORS_AGAINST, 0.0))
 
     # Learning
 
@@ -131,8 +132,8 @@ class LabelLayer(Stage):
     def _follow(self, scores, Y, weights, kept, start, chances):
         """Write probabilities of rows and learn them, up to the row where E is derived anew."""
         a, K = self.arrays, scores.shape[1]
-        arrays = a.sums, a.rows, a.trial, a.precision, a.curve, a.information, a.clock
-        scratch = np.empty(K, np.bool_), np.empty(K), np.empty(K), *np.empty((3, 3))
+        arrays = a.sums, a.rows, a.trust_sums, a.precision, a.curve, a.information, a.clock
+        scratch = np.empty(K, np.bool_), np.empty(K), np.zeros((3, K)), *np.empty((3, 3))
         return kernel.follow_labels(scores, Y, weights, kept, start, arrays, scratch, chances)
 
     # Answers

@@ -3,13 +3,14 @@
 Every function works on the arrays of `tables.Rules`; ``i`` and ``j`` are rules.
 """
 
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from efcml.kernels.linalg import add_diagonal, factor, invert, invert_factor, log_det, solve, whole
-from efcml.kernels.planes import SLOW, SPLIT
-from efcml.kernels.rows import RENEWAL, ROWS
+from efcml.kernels.planes import PARTING, SLOW
+from efcml.kernels.rows import LEARNED, RENEWAL
 from efcml.model.tables import RULES, Rules
 
 LABEL_SPREAD = 0.5  # deviation of an even 0/1 label; its range is 1
@@ -25,10 +26,13 @@ SUMS = ("weight", "use", "unstepped")  # what rules that merge add up, and halve
 BY_RULE = [c.name for c in RULES.columns if c.dims[0] == "R" and c.name != "tested"]
 
 
-def allocate(p, a, K, R, memories):
-    """Return the arrays of no rule, with room for R; they are formed over a of p features."""
-    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K}
-    rules = Rules(**RULES.allocate(sizes | {"R": R, "M": memories}))
+def allocate(p, a, K, R, memories, *, joint=True, correlates=True):
+    """Return the arrays of no rule, with room for R; they are formed over a of p features.
+
+    Without joint space, rules have no covariance of labels; without correlation, no label sums.
+    """
+    sizes = {"p": p, "a": a, "K": K, "d": p + 1, "q": a + K, "R": R, "M": memories}
+    rules = Rules(**RULES.allocate(sizes | {"j": joint * (a + K), "L": correlates * K}))
     rules.clock[RENEWAL] = NEVER
     return rules
 
@@ -47,15 +51,21 @@ def start_variances(X, K, width):
 # Gaussians
 
 
+def covariance_of(rules, i):
+    """Return the covariance of a rule, joint if there is one."""
+    return invert(rules.joint[i] if rules.joint.shape[1] else rules.marginal[i])
+
+
 def set_gaussian(rules, i, covariance):
     """Give a rule its covariance: both precisions and log-determinants."""
     p, upper = rules.marginal.shape[1], factor(covariance)
-    rules.joint[i], rules.marginal[i] = invert_factor(upper), invert_factor(upper[:p, :p])
-    rules.facts["log_det"][i] = log_det(upper)
+    rules.marginal[i] = invert_factor(upper[:p, :p])
     rules.facts["log_det_x"][i] = log_det(upper[:p, :p])
+    if rules.joint.shape[1]:
+        rules.joint[i], rules.facts["log_det"][i] = invert_factor(upper), log_det(upper)
 
 
-def bear(rules, i, z, W, weight, S_0, Delta):
+def init_rule(rules, i, z, W, weight, S_0, Delta):
     """Make rule i, centered on the joint row z, with the planes W (memories, K, d) as its prior.
 
     A row of more weight than 1 counts for more, S_0 with it; not for less: the support tells how
@@ -65,12 +75,13 @@ def bear(rules, i, z, W, weight, S_0, Delta):
         getattr(rules, name)[i] = np.zeros(1, getattr(rules, name).dtype)[0]
     p, facts = rules.marginal.shape[1], rules.facts
     rules.center[i] = z
-    rules.joint[i], rules.marginal[i] = np.diag(1.0 / S_0), np.diag(1.0 / S_0[:p])
-    facts["log_det"][i], facts["log_det_x"][i] = np.log(S_0).sum(), np.log(S_0[:p]).sum()
+    rules.marginal[i], facts["log_det_x"][i] = np.diag(1.0 / S_0[:p]), np.log(S_0[:p]).sum()
+    if rules.joint.shape[1]:
+        rules.joint[i], facts["log_det"][i] = np.diag(1.0 / S_0), np.log(S_0).sum()
     facts["support"][i] = facts["prior_share"][i] = max(1.0, weight)
     rules.P[i], rules.Delta[i] = np.diag(1.0 / Delta), Delta
     rules.W[i] = rules.W_0[i] = W
-    facts["born"][i] = facts["last_won"][i] = rules.clock[ROWS]
+    facts["born"][i] = facts["last_won"][i] = rules.clock[LEARNED]
     note_tested(rules, i, i + 1)
 
 
@@ -92,43 +103,51 @@ def remove(rules, i, n_rules):
 # Merge
 
 
-class Pair(NamedTuple):
+class Pair:
     """Two rules that may be merged, for a merging criterion to look at.
 
     ``rules`` is the whole table of arrays; ``overlap`` is ``exp(-D_B / tau_q)``, D_B the
     Bhattacharyya distance; ``growth`` is ``1/2 log|S| - log(V_1 + V_2)`` of their union, which has
-    ``center`` and ``covariance``.
+    ``center`` and ``covariance``. What costs is made when it is asked for, before they are merged.
+    If they are so far apart that rounding leaves nothing of their union, its growth is infinite.
     """
 
-    i: int
-    j: int
-    rules: Any
-    center: np.ndarray
-    covariance: np.ndarray
-    overlap: float
-    growth: float
+    def __init__(self, rules: Any, i: int, j: int, S_0: Any, product_space: bool, width: float):
+        self.i, self.j, self.rules, self.S_0, self.width = i, j, rules, S_0, width
+        self.precision = rules.joint if product_space else rules.marginal
+        logs = rules.facts["log_det" if product_space else "log_det_x"]
+        self.half_logs, self.support = 0.5 * logs[[i, j]], rules.facts["support"][[i, j]]
+        self.center = self.support @ rules.center[[i, j]] / self.support.sum()
 
+    @cached_property
+    def overlap(self) -> float:
+        """Return it by the precisions, ``(S_1 + S_2)^-1 = P_1 (P_1 + P_2)^-1 P_2``."""
+        P_i, P_j = (whole(self.precision[rule].copy()) for rule in (self.i, self.j))
+        D, both = len(P_i), factor(P_i + P_j)
+        e = (self.rules.center[self.i] - self.rules.center[self.j])[:D]
+        size = self.half_logs.sum() + log_det(both) - D * np.log(2.0)
+        distance = 0.25 * (P_i @ e) @ solve(both, P_j @ e) + 0.5 * size
+        return float(np.exp(-max(distance, 0.0) / self.width))
 
-def compare(rules, i, j, S_0, product_space, width):
-    """Return two rules as a pair; S_0, which both hold, counts once in their union.
+    @cached_property
+    def covariance(self) -> Any:
+        """Return that of the union; S_0, which both hold, counts once."""
+        (k_i, k_j), n = self.support, self.support.sum()
+        S_i, S_j = covariance_of(self.rules, self.i), covariance_of(self.rules, self.j)
+        e = (self.rules.center[self.i] - self.rules.center[self.j])[: len(S_i)]
+        pooled = k_i * S_i + k_j * S_j + k_i * k_j / n * np.outer(e, e)
+        once = self.rules.facts["prior_share"][[self.i, self.j]].min()
+        return add_diagonal(pooled, -once * self.S_0[: len(e)]) / n
 
-    Raises LinAlgError if they are so far apart that rounding leaves nothing of it.
-    """
-    facts = rules.facts
-    k_i, k_j = facts["support"][i], facts["support"][j]
-    n, e = k_i + k_j, rules.center[i] - rules.center[j]
-    S_i, S_j = invert(rules.joint[i]), invert(rules.joint[j])
-    pooled = k_i * S_i + k_j * S_j + k_i * k_j / n * np.outer(e, e)
-    once = min(facts["prior_share"][i], facts["prior_share"][j])
-    pooled = add_diagonal(pooled, -once * S_0) / n
-    D = len(e) if product_space else rules.marginal.shape[1]
-    half_logs = 0.5 * facts["log_det" if product_space else "log_det_x"][[i, j]]
-    mean = factor(0.5 * (S_i + S_j)[:D, :D])
-    distance = e[:D] @ solve(mean, e[:D]) / 8.0 + 0.5 * (log_det(mean) - half_logs.sum())
-    growth = 0.5 * log_det(factor(pooled)[:D, :D]) - np.logaddexp(*half_logs)
-    center = (k_i * rules.center[i] + k_j * rules.center[j]) / n
-    overlap = np.exp(-max(distance, 0.0) / width)
-    return Pair(i, j, rules, center, pooled, float(overlap), float(growth))
+    @cached_property
+    def growth(self) -> float:
+        """Return the growth in volume."""
+        D = self.precision.shape[1]
+        try:
+            half = 0.5 * log_det(factor(self.covariance)[:D, :D])
+        except np.linalg.LinAlgError:
+            return np.inf
+        return float(half - np.logaddexp(*self.half_logs))
 
 
 def by_overlap(pair, least_overlap, most_growth):
@@ -137,7 +156,7 @@ def by_overlap(pair, least_overlap, most_growth):
     It is below 1 where the union is too large.
     """
     alike = pair.overlap / least_overlap
-    return alike if pair.growth <= most_growth else min(alike, np.nextafter(1.0, 0.0))
+    return alike if alike < 1.0 or pair.growth <= most_growth else np.nextafter(1.0, 0.0)
 
 
 def merge(rules, pair, n_rules, most_support):
@@ -149,8 +168,8 @@ def merge(rules, pair, n_rules, most_support):
     facts, both = rules.facts, [i, j]
     weights = facts["weight"][both] if facts["weight"][both].any() else facts["support"][both]
     share, n = weights / weights.sum(), facts["support"][both].sum()
-    rules.center[i] = pair.center
     set_gaussian(rules, i, pair.covariance)
+    rules.center[i] = pair.center
     facts["uid"][i] = facts["uid"][i if facts["support"][i] >= facts["support"][j] else j]
     most_prior = facts["prior_share"][both].max()
     facts["support"][i] = min(n, most_support)
@@ -160,7 +179,7 @@ def merge(rules, pair, n_rules, most_support):
     for name in ("last_won", "drifting", "stopped"):
         facts[name][i] = facts[name][both].max()
     facts_too = (facts[name] for name in SUMS)
-    for sums in (rules.trial, rules.label_sums, rules.seen, rules.G, rules.B, *facts_too):
+    for sums in (rules.trust_sums, rules.label_sums, rules.seen, rules.G, rules.B, *facts_too):
         sums[i] += sums[j]
     rules.Delta[i] = np.maximum(rules.Delta[i], rules.Delta[j])
     for planes in (rules.W, rules.W_0):
@@ -212,24 +231,27 @@ def split(rules, i, n_rules, S_0, direction):
     the caller.
     """
     p, j, facts = rules.marginal.shape[1], n_rules, rules.facts
-    S = invert(rules.joint[i])
+    S = covariance_of(rules, i)
     v = direction(S, p)
     for name in BY_RULE:
         getattr(rules, name)[j] = getattr(rules, name)[i]
     g = S[:, :p] @ v
     s = np.sqrt(BETWEEN / (v @ g[:p])) * g
-    own = facts["prior_share"][i] / facts["support"][i] * S_0  # once more: S_0 counts in each half
+    own = (
+        facts["prior_share"][i] / facts["support"][i] * S_0[: len(s)]
+    )  # once more: S_0 counts in each half
     within = add_diagonal(S - np.outer(s, s), own)
     facts["updates"][j] = (facts["updates"][i] - 1) // 2
     facts["updates"][i] -= facts["updates"][j] + 1
-    facts["born"][j] = rules.clock[ROWS]
+    facts["born"][j] = rules.clock[LEARNED]
     for half, side in ((i, -1.0), (j, 1.0)):
-        halved = (rules.trial, rules.seen, rules.G, rules.B, rules.label_sums)
+        halved = (rules.trust_sums, rules.seen, rules.G, rules.B, rules.label_sums)
         for sums in (*halved, *(facts[name] for name in ("support", *SUMS))):
             sums[half] *= 0.5
-        move_labels(rules.label_sums[half], side * s[p:])
-        facts["drifting"][half] = SPLIT
-        rules.center[half] += side * s
+        if rules.label_sums.shape[-1]:
+            move_labels(rules.label_sums[half], side * s[p:])
+        facts["drifting"][half] = PARTING
+        rules.center[half, : len(s)] += side * s
         set_gaussian(rules, half, within)
     for half in (i, j):
         note_tested(rules, half, n_rules + 1)
@@ -257,27 +279,30 @@ def solve_planes(G, B, Delta, W_0):
     return solve(upper, (B + Delta * W_0).T).T
 
 
-def derive(rules, i, m, prior):
+def derive(rules, i, m, prior, *, solves=True):
     """Derive P anew from G + Delta; if forgetting has halved the prior it is put back.
 
-    Without, directions that no row excites would wind up: P grows as 1/Delta. A prior that rounding
-    has taken, beside values of a million deviations, is raised to what can be told from rounding.
+    Without, directions that no row excites would wind up: P grows as 1/Delta. Planes that solve the
+    sums move by ``P dDelta (W_0 - W)``, and still do. A prior that rounding has taken, beside
+    values of a million deviations, is raised to what can be told from rounding.
     """
-    G, Delta = rules.G[i, m], rules.Delta[i, m]
-    if (Delta < 0.5 * prior).any():
-        Delta[:] = prior
+    G, Delta, W = rules.G[i, m], rules.Delta[i, m], rules.W[i, m]
+    more = np.where((Delta < 0.5 * prior).any(), prior - Delta, 0.0)
+    Delta += more
     try:
         rules.P[i, m] = invert(add_diagonal(G, Delta))
     except np.linalg.LinAlgError:
         Delta[:] = np.maximum(Delta, ROUNDING * G.diagonal().max())
         rules.P[i, m] = invert(add_diagonal(G, Delta))
-    rules.stale[i, m] = 0
+    if solves and more.any():
+        W += (rules.W_0[i, m] - W) * more @ rules.P[i, m]
+    rules.updates_since_refresh[i, m] = 0
 
 
 def settle(rules, i, prior, *, planes=True):
     """Give a rule with new sums its P and, unless it has planes, those of least squares."""
     for m in range(rules.G.shape[1]):
-        derive(rules, i, m, prior)
+        derive(rules, i, m, prior, solves=False)
         if planes:
             sums = rules.G[i, m], rules.B[i, m], rules.Delta[i, m]
             rules.W[i, m] = solve_planes(*sums, rules.W_0[i, m])
@@ -298,6 +323,9 @@ def label_correlation(sums):
 
 def renew_penalty(rules, i, mode):
     """Derive M of a rule from the correlation of its labels, and its largest eigenvalue."""
+    if not rules.penalty.shape[-1]:
+        rules.facts["penalty_age"][i] = 0.0
+        return
     C = label_correlation(rules.label_sums[i])
     if mode in ("shift", "paper"):  # A = 1 - C, printed; A - mu_min(A) I is convex
         M = 1.0 - C
@@ -336,5 +364,5 @@ def share_planes(rules, n_rules, Delta):
 
 def set_renewal(rules):
     """Note when planes are to be shared next."""
-    rows, p = rules.clock[ROWS], rules.W.shape[-1] - 1
+    rows, p = rules.clock[LEARNED], rules.W.shape[-1] - 1
     rules.clock[RENEWAL] = rows + max(int(SHARE_GROWTH * rows), p // SPARED) + 1

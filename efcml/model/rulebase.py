@@ -6,13 +6,12 @@ from functools import partial
 import numpy as np
 
 from efcml import seams
-from efcml._jit import check_compiled
+from efcml._jit import check_compiled, plain
 from efcml.kernels import rows as kernel_rows
 from efcml.kernels.gaussian import SILENCE, is_novel
 from efcml.kernels.linalg import invert, whole
-from efcml.kernels.planes import DRIFTING, HELD, NEWS, SLOW, learn_planes, share_of
-from efcml.kernels.proximal import step_planes
-from efcml.kernels.rows import DERIVE_EVERY, RENEW_PENALTY, RENEWAL, ROWS
+from efcml.kernels.planes import DRIFTING, ERRORS_AGAINST, NEWS, SLOW, learn_planes, share_of
+from efcml.kernels.rows import DERIVE_EVERY, LEARNED, RENEW_PENALTY, RENEWAL, scratch_for
 from efcml.model import reshape
 from efcml.model.fit import COARSE, Prior, choose_prior, fit_planes, held_out_scores
 from efcml.model.params import LEAST
@@ -59,8 +58,8 @@ class RuleBase(Stage):
         self.prior = self.split_share = self.S_0 = self.settings = None
         self.diverged = None  # (uid, row) of the first rule that ran away
         self.events, self.n_rules_by_row = [], np.zeros(0, np.int64)
-        self.arrays = reshape.allocate(self.p, self.a, self.K, 1, 1)
         self._choose_functions()
+        self.arrays = self.room_for(1)
 
     def _choose_functions(self):
         """Find what stands for the parts that can be replaced (seams.py)."""
@@ -88,12 +87,13 @@ class RuleBase(Stage):
     @property
     def rows_seen(self):
         """Number of learned rows."""
-        return int(self.arrays.clock[ROWS])
+        return int(self.arrays.clock[LEARNED])
 
     @property
     def planes(self):
         """The planes (rules, K, d) with which the rules answer: those of both memories mixed."""
-        shares = np.array([share_of(trial, HELD, 0.0) for trial in self.trial])
+        trust = plain(share_of)
+        shares = np.array([trust(sums, ERRORS_AGAINST, 0.0) for sums in self.trust_sums])
         slow, fast = self.W[:, SLOW], self.W[:, -1]
         return slow + shares.reshape(-1, 1, 1) * (fast - slow)
 
@@ -156,14 +156,19 @@ class RuleBase(Stage):
 
     def form(self, rows, Y, weights, share=COARSE):
         """Form rules, without planes, in one pass; those above this share of the rows are split."""
-        params, memories = self.params, 2 if self.params.follows else 1
         if self.S_0 is None:
             self.S_0 = self._start_variances(rows)
-        room = params.max_rules + 1
-        self.arrays = reshape.allocate(self.p, self.a, self.K, room, memories)
+        self.arrays = self.room_for(self.params.max_rules + 1)
         self.split_share, self.n_rules, self.next_uid = share, 0, 0
         self.settings = self._settings()
         self._run(rows, Y, weights, with_planes=False)
+
+    def room_for(self, n_rules, memories=None):
+        """Return the arrays of no rule; those that nothing is asked of have no entry."""
+        p, memories = self.params, memories or 1 + self.params.follows
+        own = p.splitting not in ("axis", "off") or self.criterion is not None
+        needs = {"joint": p.product_space or p.correlates or own, "correlates": p.correlates}
+        return reshape.allocate(self.p, self.a, self.K, n_rules, memories, **needs)
 
     def _settings(self):
         p, sizes = self.params, (self.a, self.K)
@@ -184,9 +189,9 @@ class RuleBase(Stage):
             split_share=float(self.split_share) if splits else np.inf,
             least_share=LEAST_SHARE if splits else 0.0,
             max_rules=int(p.max_rules),
-            corrects=p.correlation != "none" and p.alpha + p.beta > 0.0,
+            corrects=p.correlates or p.alpha > 0.0,
             alpha=float(p.alpha),
-            beta=float(p.beta),
+            beta=float(p.beta) if p.correlates else 0.0,
             exact_length=p.lipschitz == "exact",
             step_interval=STEP_INTERVAL if p.activation_floor > 0.0 else 0.0,
             follows=p.follows,
@@ -203,13 +208,18 @@ class RuleBase(Stage):
     def answer(self, rows, scores=None, ahead=0):
         """Return the scores (n, K) of rows: of weight 0, so nothing is learned."""
         unknown, nothing = np.full((len(rows), self.K), np.nan), np.zeros(len(rows))
-        out = np.empty(unknown.shape)
-        with_planes, first = True, (0, -1)
-        self.driver(
-            self.features.take(rows), unknown, nothing, *first, self.n_rules, with_planes,
-            self.arrays, self.settings, out, np.ones(len(rows)),
-        )  # fmt: skip
+        out, given = np.empty(unknown.shape), (self.features.take(rows), unknown, nothing)
+        self._drive(*given, 0, -1, True, out, np.ones(len(rows)), self._scratch())
         return out
+
+    def _scratch(self):
+        sizes = self.arrays.W.shape  # rules, memories, K, d
+        return scratch_for(*sizes, self.a)
+
+    def _drive(self, X, Y, weights, row, newborn, with_planes, scores, retention, scratch):
+        first = row, newborn, self.n_rules, with_planes
+        tables = self.arrays, self.settings, scratch
+        return self.driver(X, Y, weights, *first, *tables, scores, retention)
 
     def distances(self, rows):
         """Return the squared distances (n, rules) of rows to the rules."""
@@ -281,12 +291,10 @@ class RuleBase(Stage):
         """Drive the kernel from event to event."""
         scores, kept = np.empty(Y.shape), np.empty(len(Y)) if kept is None else kept
         self.events, self.n_rules_by_row = [], np.empty(len(Y), np.int64)
-        event, row, newborn, before = None, 0, -1, 0
+        event, row, newborn, before, scratch = None, 0, -1, 0, self._scratch()
         while event != kernel_rows.DONE:
-            event, row, rule, other = self.driver(
-                X, Y, weights, row, newborn, self.n_rules, with_planes, self.arrays,
-                self.settings, scores, kept,
-            )  # fmt: skip
+            given = X, Y, weights, row, newborn, with_planes, scores, kept, scratch
+            event, row, rule, other = self._drive(*given)
             complete = row - (event not in BEFORE_A_ROW)
             self.n_rules_by_row[before:complete] = self.n_rules
             before, self._at, self._with_planes = complete, complete, with_planes
@@ -306,7 +314,7 @@ class RuleBase(Stage):
         elif event == kernel_rows.SPLIT:
             self._split(rule)
         elif event == kernel_rows.IDLE:
-            self._take_in(rule)
+            self._merge_into_nearest(rule)
         elif event == kernel_rows.DIVERGED:
             self._stop(rule)
         if self._with_planes:  # then nothing is due
@@ -316,18 +324,15 @@ class RuleBase(Stage):
     def _upkeep(self):
         """Derive anew what rounding, forgetting or new rows have left behind; note drifts."""
         rules, facts = self.arrays, self.arrays.facts[: self.n_rules]
-        for i, m in np.argwhere(rules.stale[: self.n_rules] >= DERIVE_EVERY):
-            reshape.derive(rules, i, m, self._Delta)
-        if self.settings.corrects:
-            old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
-            for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
-                reshape.renew_penalty(rules, i, self.params.correlation)
-        else:
-            facts["penalty_age"] = 0.0
+        for i, m in np.argwhere(rules.updates_since_refresh[: self.n_rules] >= DERIVE_EVERY):
+            reshape.derive(rules, i, m, self._Delta, solves=self.update.solves)
+        old = facts["penalty_age"] >= RENEW_PENALTY * facts["weight"]
+        for i in np.flatnonzero(old & (facts["weight"] >= 1.0)):
+            reshape.renew_penalty(rules, i, self.params.correlation)
         for i in np.flatnonzero(facts["drifting"] == NEWS):
             facts["drifting"][i] = DRIFTING
             self._note("drift", i)
-        if rules.clock[ROWS] >= rules.clock[RENEWAL]:
+        if rules.clock[LEARNED] >= rules.clock[RENEWAL]:
             Delta = reshape.precision(self.prior.shared, self.p)
             if self.update.solves:
                 reshape.share_planes(rules, self.n_rules, Delta)
@@ -359,7 +364,7 @@ class RuleBase(Stage):
             self._make_room()
         z = np.append(x[self.features.axes], np.where(np.isnan(y), expected, y))
         i, self.n_rules = self.n_rules, self.n_rules + 1
-        reshape.bear(rules, i, z, W, weight, self.S_0, self._Delta)
+        reshape.init_rule(rules, i, z, W, weight, self.S_0, self._Delta)
         self._name(i)
         self._note("birth", i)
         return i
@@ -368,26 +373,21 @@ class RuleBase(Stage):
         """Give a rule with new sums its penalty and its planes, unless these are given."""
         if not self._with_planes:
             return
-        rules, s = self.arrays, self.settings
+        rules = self.arrays
         if planes is not None:
             rules.W[i] = planes
         reshape.settle(rules, i, self._Delta, planes=planes is None and self.update.solves)
-        if s.corrects and rules.facts["weight"][i] >= 1.0:
+        if rules.facts["weight"][i] >= 1.0:
             reshape.renew_penalty(rules, i, self.params.correlation)
-        if s.corrects and planes is None and not rules.facts["stopped"][i]:
-            known, work = np.ones(self.K, np.bool_), np.zeros((2, *rules.W.shape[2:]))
-            slow = (array[i, SLOW] for array in (rules.G, rules.Delta, rules.B, rules.W_0))
-            penalty = rules.penalty[i], rules.facts["penalty_top"][i], s.alpha, s.beta
-            step_planes(known, *slow, *penalty, s.exact_length, rules.W[i, SLOW], *work)
-            rules.facts["unstepped"][i] = 0.0
+        rules.facts["unstepped"][i] = STEP_INTERVAL  # with its next row it takes a step
 
     def _stop(self, i):
         """Let a rule whose planes ran away go on from least squares, without proximal steps."""
         rules, facts = self.arrays, self.arrays.facts
-        facts["stopped"][i] = rules.clock[ROWS]
+        facts["stopped"][i] = rules.clock[LEARNED]
         reshape.settle(rules, i, self._Delta)
         if self.diverged is None:
-            self.diverged = int(facts["uid"][i]), int(rules.clock[ROWS]) - 1
+            self.diverged = int(facts["uid"][i]), int(rules.clock[LEARNED]) - 1
 
     def _split(self, i):
         if self.n_rules >= self.params.max_rules:
@@ -402,30 +402,23 @@ class RuleBase(Stage):
             self._finish(half)
 
     def _compare(self, i, j):
-        """Return two rules as a pair, and how alike they are by the merging criterion.
-
-        Rules so far apart that rounding leaves nothing of their union are not alike.
-        """
+        """Return two rules as a pair, and how alike they are by the merging criterion."""
         p, sizes = self.params, (self.a, self.K)
         width = p.merge_width(*sizes)
-        try:
-            pair = reshape.compare(self.arrays, i, j, self.S_0, p.product_space, width)
-        except np.linalg.LinAlgError:
-            return None, -np.inf
-        if self.criterion is not None:
-            return pair, seams.ask("merging", self.criterion, pair)
-        return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
+        pair = reshape.Pair(self.arrays, i, j, self.S_0, p.product_space, width)
+        if self.criterion is None:
+            return pair, reshape.by_overlap(pair, p.merge_overlap, p.merge_log_volume(*sizes))
+        return pair, seams.ask("merging", self.criterion, pair) if pair.growth < np.inf else 0.0
 
     def _try_merge(self, i, j):
         """Merge two rules that are alike enough, if the union would not be split again."""
-        facts = self.arrays.facts
-        pair, alike = self._compare(i, j)
-        rows = facts["updates"][i] + facts["updates"][j] + 2
-        in_use = (self.updates + 1)[~self._silent()].sum()
-        if alike >= 1.0 and rows <= self.settings.split_share * in_use:
-            self._merge(pair)
-        else:
-            self.arrays.tested[i, j] = self.arrays.tested[j, i] = rows
+        rows = self.updates[i] + self.updates[j] + 2
+        if rows <= self.settings.split_share * (self.updates + 1)[~self._silent()].sum():
+            pair, alike = self._compare(i, j)
+            if alike >= 1.0:
+                self._merge(pair)
+                return
+        self.arrays.tested[i, j] = self.arrays.tested[j, i] = rows
 
     def _merge(self, pair):
         printed = self.params.merge_consequents == "paper"
@@ -436,11 +429,11 @@ class RuleBase(Stage):
         self._finish(i, planes)
         self._note("merge", i)
 
-    def _take_in(self, idle):
+    def _merge_into_nearest(self, idle):
         """Make an idle rule part of the one that is most alike, or drop it if none is at all."""
         others = [j for j in range(self.n_rules) if j != idle]
         pair, alike = max((self._compare(idle, j) for j in others), key=lambda found: found[1])
-        if pair is None or alike <= 0.0:
+        if alike <= 0.0 or pair.growth == np.inf:
             self._drop(idle)
         else:
             self._merge(pair)
@@ -451,15 +444,15 @@ class RuleBase(Stage):
             self._drop(silent)
             return
         used = self.use if self._with_planes else self.updates + 1.0
-        age = self.arrays.clock[ROWS] - self.born
+        age = self.arrays.clock[LEARNED] - self.born
         least = int(np.argmin((used + 1.0) / (age + self.n_rules)))  # a young one counts as average
         if self.settings.merges and self.n_rules > 1:
-            self._take_in(least)
+            self._merge_into_nearest(least)
         else:
             self._drop(least)
 
     def _silent(self):
-        gone = self.arrays.clock[ROWS] - self.last_won
+        gone = self.arrays.clock[LEARNED] - self.last_won
         return self.settings.least_share * gone > SILENCE
 
     def _find_silent(self):
@@ -485,20 +478,22 @@ class RuleBase(Stage):
         that never varied: S_0/k and what the floor would have kept.
         """
         p, K, n, old = self.a, self.K, self.n_rules, self.arrays
-        rules = self.arrays = RULES.resized(old, K=count, q=count)
+        more = {"L": count * (old.label_sums.shape[-1] > 0), "j": count * (old.joint.shape[1] > 0)}
+        rules = self.arrays = RULES.resized(old, K=count, q=count, **more)
         rules.seen[..., K:] = old.G[..., -1, -1, None]
         self.S_0 = np.append(self.S_0, np.full(count, self.S_0[p]))
         for i in range(n):
             facts = rules.facts[i]
             own = facts["prior_share"] / facts["support"] + self.params.variance_floor
             variance = self.S_0[p] * own
-            for j in range(p + K, p + K + count):
-                rules.joint[i, j, j] = 1.0 / variance
-            facts["log_det"] += count * np.log(variance)
-            known, ones, _ = np.diagonal(old.label_sums[i], axis1=1, axis2=2)
-            sums = rules.label_sums[i]
-            sums[0, K:, :K], sums[0, :K, K:] = known, known[:, None]
-            sums[0, K:, K:], sums[1, :K, K:] = facts["weight"], ones[:, None]
+            if more["j"]:
+                rules.joint[i, p + K :, p + K :] = np.eye(count) / variance
+                facts["log_det"] += count * np.log(variance)
+            if more["L"]:
+                known, ones, _ = np.diagonal(old.label_sums[i], axis1=1, axis2=2)
+                sums = rules.label_sums[i]
+                sums[0, K:, :K], sums[0, :K, K:] = known, known[:, None]
+                sums[0, K:, K:], sums[1, :K, K:] = facts["weight"], ones[:, None]
         self.K += count
         self.settings = self._settings()
 
@@ -532,7 +527,7 @@ class RuleBase(Stage):
 
     def allocate(self, n_rules, memories):
         """Make place for what `restore` takes over."""
-        self.arrays = reshape.allocate(self.p, self.a, self.K, n_rules, memories)
+        self.arrays = self.room_for(n_rules, memories)
         self.n_rules, self.S_0 = n_rules, np.zeros(self.a + self.K)
         self.prior, self.split_share = Prior(0.0), 0.0
 

@@ -2,8 +2,10 @@
 
 Allocation, growth, files and the documentation of the state follow from them. Sizes: ``p``
 features (of rules and cases: that they use), ``a`` of them that rules are formed over, ``K``
-labels, ``d = p + 1``, ``q = a + K``, ``R`` rules that there is room for, ``M`` memories of a rule
-(slow, and fast if it follows the stream), ``m`` cases, ``n`` rows that can be held, or looks.
+labels, ``d = p + 1``, ``q = a + K``, ``L`` labels of which pairs count (K, or 0 without a
+correlation penalty), ``j`` the joint space (q, or 0 where nothing is asked of it), ``R`` rules that
+there is room for, ``M`` memories of a rule (slow, and fast if it follows the stream), ``m`` cases,
+``n`` rows that can be held, or looks.
 """
 
 from collections import namedtuple
@@ -83,7 +85,7 @@ class Table:
 RULES = Table("""
 facts facts R: support, log-determinants, weight, age and other numbers of a rule
 center f8 R q: c, mean of the joint rows z = [x, y], x of the features that matter
-joint f8 R q q: S^-1, inverse covariance of z
+joint f8 R j j: S^-1, inverse covariance of z
 marginal f8 R a a: S_x^-1, inverse covariance of x
 tested i8 R R: rows that both had when last tested for a merge
 P f8 R M d d: inverse of G + Delta
@@ -92,10 +94,10 @@ Delta f8 R M d: precision of the prior of the planes
 B f8 R M K d: Y'QR
 W f8 R M K d: planes, one row per label, intercept last
 W_0 f8 R M K d: planes that they are held to
-stale i8 R M: updates since P was derived
-trial f8 R 4: sums that tell how far the fast memory is trusted
-label_sums f8 R 3 K K: over rows that know both labels of a pair: weight, y_c, y_c y_k
-penalty f8 R K K: M, correlation penalty
+updates_since_refresh i8 R M: updates since P was derived
+trust_sums f8 R 4: sums that tell how far the fast memory is trusted
+label_sums f8 R 3 L L: over rows that know both labels of a pair: weight, y_c, y_c y_k
+penalty f8 R L L: M, correlation penalty
 seen f8 R M K: weight of the rows that knew each label, as far as they are remembered
 clock i8 2: rows learned, rows at which shared planes are derived anew
 level f8 2 K: mean of the last errors, and of the way from slow to fast memory
@@ -111,7 +113,7 @@ covariance f8 m m: A, of the weights, labels alike
 age i8 m: number of the learned row that became the case
 count i8 4: cases, changes since K^-1 was derived, rows since a new case, learned rows
 owed f8 1: what is still to be forgotten
-trial f8 4: sums that tell how far the cases are trusted
+trust_sums f8 4: sums that tell how far the cases are trusted
 level f8 2 K: mean of the last errors, and of what cases said
 echo f8 3: sums that tell how far errors follow each other
 """)
@@ -136,7 +138,7 @@ LABELS = Table(f"""
 sums f8 K K: T, sums of products of errors
 rows f8 K: rows that know the label
 variance f8 K: of its errors before the stream
-trial f8 4: sums that tell how far labels are trusted to tell of each other
+trust_sums f8 4: sums that tell how far labels are trusted to tell of each other
 covariance f8 K K: E_m, of the errors, as far as it is trusted
 precision f8 K K: E^-1
 form f8 K K: E_m^-1

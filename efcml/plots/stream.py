@@ -82,17 +82,19 @@ def draw_rule_counts(
 
     Several runs are compared by `draw_trends`.
     """
-    ticks: dict[str, list[int]] = {kind: [] for kind in EVENTS}
-    for row, kind, _ in result.events:
-        ticks[kind].append(first_row + row)
+    happened: dict[str, list[int]] = {}
+    shades: dict[str, str] = {}
+    for kind, (title, shade) in EVENTS.items():
+        for row, _, what in (event for event in result.events if event[1] == kind):
+            name = f"{title}:\n{what}" if isinstance(what, str) else title
+            happened.setdefault(name, []).append(first_row + row)
+            shades[name] = shade
     ax, counts, n = clear_frame(ax, height=3.2), result.rules, len(result.rules)
     changed = np.flatnonzero(np.diff(counts)) + 1  # only what can be seen
     kept = np.unique([0, *changed, n - 1])
     ax.step(first_row + kept, counts[kept], where="post", color=style.COLORS[0])
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
-    happened = {EVENTS[kind][0]: rows for kind, rows in ticks.items() if rows}
-    colors = [EVENTS[kind][1] for kind, rows in ticks.items() if rows]
-    style.draw_ticks_below(ax, happened, 1.08 * counts.max(), colors)
+    style.draw_ticks_below(ax, happened, 1.08 * counts.max(), [*shades.values()])
     if not happened:
         words = "no rule was born, split, merged or dropped"
         style.write_beside(ax, words, (1, 0), "y", (-4, 4), ha="right")

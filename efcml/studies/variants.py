@@ -84,8 +84,8 @@ def vary(model: Any, /, **axes: Iterable[Any]) -> dict[str, Any]:
     Examples
     --------
     >>> from efcml import EFCMLClassifier, Study
-    >>> list(Study.vary(EFCMLClassifier(), correlation=["shift", "none"], beta=[0, 1.0]))[:2]
-    ['correlation=shift, beta=0', 'correlation=shift, beta=1']
+    >>> list(Study.vary(EFCMLClassifier(), correlation=["none", "shift"], alpha=[0, 0.1]))[:2]
+    ['correlation=none, alpha=0', 'correlation=none, alpha=0.1']
     """
     if not hasattr(model, "set_params") or isinstance(model, type):
         raise TypeError(f"Study.vary needs a model with set_params; got {model!r}.")

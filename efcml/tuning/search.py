@@ -32,13 +32,19 @@ if TYPE_CHECKING:
 
     Grid = Mapping[str, Sequence[Any]]
 
-PAPER_GRID = {
+PAPER_GRID: Mapping[str, Sequence[Any]] = {
     "vigilance": [round(0.05 * step, 2) for step in range(2, 19)],
     "alpha": [0.0, 0.01, 0.025, 0.05, 0.075, 0.1, 0.5, 1.0, 5.0, 10.0],
     "beta": [0.0, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0],
+    "correlation": ["shift"],
 }
-# The default is in it. Vigilance goes from many births to none; alpha and beta are little and much.
-SHORT_GRID = {"vigilance": [0.5, 0.8, 1.2, 1.7, 2.5], "alpha": [0.0, 0.5], "beta": [0.1, 10.0]}
+# The default is in it: beta 0. Vigilance goes from many births to none; others are none and much.
+SHORT_GRID: Mapping[str, Sequence[Any]] = {
+    "vigilance": [0.5, 0.8, 1.2, 1.7, 2.5],
+    "alpha": [0.0, 0.5],
+    "beta": [0.0, 10.0],
+    "correlation": ["shift"],
+}
 
 
 def tune(

@@ -20,7 +20,7 @@ MODELS = {
     "never forgets": EFCMLClassifier(forgetting=1.0),
     "rules share decisions": EFCMLClassifier(bandwidth="dimension"),
     "rules alone": EFCMLClassifier(cases=0),
-    "no correlation": EFCMLClassifier(correlation="none"),
+    "correlation penalty": EFCMLClassifier(correlation="shift"),
     "one plane": EFCMLClassifier(max_rules=1, cases=0),
     "static": Variant(EFCMLClassifier(), learn=False),
 }

@@ -84,8 +84,7 @@ def unscaled_learner(p, K, *, shared=None, **changes):
     rules = learner.rules
     rules.S_0, rules.prior = start_variance(p, K), Prior(params.prior, shared)
     rules.split_share = params.split_share
-    memories = 2 if params.follows else 1
-    rules.arrays = reshape.allocate(p, p, K, params.max_rules + 1, memories)
+    rules.arrays = rules.room_for(params.max_rules + 1)
     if shared is not None:
         reshape.set_renewal(rules.arrays)
     rules.settings = rules._settings()

@@ -142,7 +142,7 @@ class NaiveLearner:
                 memory.G = (R.T * v) @ R
                 memory.B = np.where(known, Y, R @ W.T).T @ (v[:, None] * R)
             if rules.corrects:
-                if rule.weight >= 1.0:
+                if rules.correlates and rule.weight >= 1.0:
                     rule.penalty = penalty_of(rule.labels, params.correlation)
                 minimise(rule.memories[0], rule.penalty, params.alpha, params.beta)
         rules.events = []

@@ -221,7 +221,8 @@ class NaiveRules:
         self.split_share = split_share if splits else np.inf
         self.least_share = LEAST_SHARE if splits else 0.0
         self.direction = {"labels": across_labels, "axis": along_axis}.get(params.splitting)
-        self.corrects = params.correlation != "none" and params.alpha + params.beta > 0.0
+        self.correlates = params.correlation != "none" and params.beta > 0.0
+        self.corrects = self.correlates or params.alpha > 0.0
         self.D = p + K if params.product_space else p
         self.width = 1.0 if params.merge_volume == "paper" else float(self.D)
 
@@ -535,10 +536,9 @@ class NaiveRules:
                 memory.solve()
             else:
                 memory.W = planes[m]
-        if self.corrects and rule.weight >= 1.0:
+        if self.correlates and rule.weight >= 1.0:
             self.renew_penalty(rule)
-        if self.corrects and planes is None and not rule.stopped:
-            self.step(rule, np.full(self.K, True))
+        rule.unstepped = STEP_INTERVAL
 
     def split(self, rule, with_planes):
         """Cut a rule at its mean along ``t = v'x``, as a Gaussian is cut."""
@@ -640,12 +640,13 @@ class NaiveRules:
         Delta = precision(self.prior[0], self.p)
         for memory in rule.memories:
             if (memory.Delta < 0.5 * Delta).any():
-                memory.Delta = Delta.copy()
+                more, memory.Delta = Delta - memory.Delta, Delta.copy()
+                memory.W = memory.W + (memory.W_0 - memory.W) * more @ memory.P
 
     def upkeep(self):
         for rule in self.rules:
             self.put_prior_back(rule)
-            if self.corrects and rule.weight >= 1.0 and rule.penalty_age >= 0.1 * rule.weight:
+            if self.correlates and rule.weight >= 1.0 and rule.penalty_age >= 0.1 * rule.weight:
                 self.renew_penalty(rule)
             if rule.drifting == "news":
                 rule.drifting = True

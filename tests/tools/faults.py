@@ -52,7 +52,7 @@ TABLE = """
 gain-without-forgetting kernels/planes.py
     weight / (keep + weight * dot => weight / (1.0 + weight * dot
 newborn-silent model/reshape.py
-    = facts["last_won"][i] = rules.clock[ROWS] => = rules.clock[ROWS]
+    = facts["last_won"][i] = rules.clock[LEARNED] => = rules.clock[LEARNED]
 folds-learn-what-they-hold-out model/fit.py
     rest = np.delete(np.arange(len(Y)), out) => rest = np.arange(len(Y))
 prior-share-never-fades kernels/gaussian.py
@@ -62,7 +62,7 @@ known-rows-not-counted kernels/planes.py
 rare-label-as-any kernels/planes.py
     (keep + q) / (keep * share + q) => 1.0
 correlation-of-a-label-with-itself kernels/planes.py
-    + weight * y[c] * y[k] => + weight * y[c] * y[c]
+    y[c], y[c] * y[k]) => y[c], y[c] * y[c])
 cases-expect-nothing kernels/cases.py
     (errors[c] - expected[c]) / (v + own) => errors[c] / (v + own)
 gaps-log-det-sign model/rulebase.py
