@@ -67,4 +67,4 @@ def test_a_long_stream_that_drifts_leaves_a_learner_as_good_and_as_small():
     assert min(right[1:]) > right[0] - 0.05
     assert right[-1] > 0.75
     for name, value in learner.state()[1].items():
-        assert np.isfinite(value).all() or name in ("latest", "watch/labels", "rules/prior"), name
+        assert np.isfinite(value).all() or name in ("rows/data", "rows/labels", "rules/prior"), name

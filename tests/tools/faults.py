@@ -73,8 +73,8 @@ old-labels-stay-sure kernels/temporal.py
     stays * left * last[i, k] => stays * last[i, k]
 own-curve-held-weakly kernels/labels.py
     step_curve(k, OWN_PRIOR => step_curve(k, SHARED_PRIOR
-last-value-not-kept kernels/watch.py
-    previous[j] = x[j] => pass
+watch-forgets-rows-at-once model/watch.py
+    np.arange(n)[::-1] / MEMORY => np.arange(n) / MEMORY
 merged-rows-not-known model/reshape.py
     rules.label_sums, rules.seen, rules.G => rules.label_sums, rules.G
 merged-planes-swapped model/reshape.py
@@ -82,7 +82,7 @@ merged-planes-swapped model/reshape.py
 rare-values-are-wild model/scaler.py
     return far & spread & (count => return far & (count
 shift-in-old-units model/rescaling.py
-    (old.mean - new.mean) / new.scale => (old.mean - new.mean) / old.scale
+    (rows - old.mean) / old.scale * new.scale + new.mean => (rows - old.mean) / old.scale * new.scale
 drift-told-again-and-again model/rulebase.py
     facts["drifting"][i] = DRIFTING => pass
 late-labels-were-unknown model/rulebase.py
