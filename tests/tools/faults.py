@@ -82,7 +82,7 @@ merged-planes-swapped model/reshape.py
 rare-values-are-wild model/scaler.py
     return far & spread & (count => return far & (count
 shift-in-old-units model/rescaling.py
-    (rows - old.mean) / old.scale * new.scale + new.mean => (rows - old.mean) / old.scale * new.scale
+    old.scale * new.scale + new.mean => old.scale * new.scale
 drift-told-again-and-again model/rulebase.py
     facts["drifting"][i] = DRIFTING => pass
 late-labels-were-unknown model/rulebase.py
