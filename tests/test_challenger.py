@@ -6,7 +6,8 @@ from helpers.streams import make_params
 from numpy.testing import assert_array_equal
 
 from efcml import EFCMLClassifier, load, prequential, save
-from efcml.model.learner import EARLY, LEAST_ROWS, TRIAL, Learner
+from efcml.model.challenger import LEAST_ROWS, TRIAL
+from efcml.model.learner import EARLY, Learner
 from efcml.model.params import Params
 from efcml.model.trace import Trace
 from efcml.model.watch import BEGUN, ROWS, STEP, Watch
@@ -55,7 +56,7 @@ def test_one_that_loses_leaves_no_trace(rng, monkeypatch):
     monkeypatch.setattr(Watch, "has_risen", False)
     alone = Learner(Params(**QUICK), 4, 2).fit(X[:200], Y[:200]).learn(X[200:], Y[200:])
     monkeypatch.setattr(Watch, "has_risen", True)
-    monkeypatch.setattr("efcml.model.learner.SURE", np.inf)
+    monkeypatch.setattr("efcml.model.challenger.SURE", np.inf)
     called = Learner(Params(**QUICK), 4, 2).fit(X[:200], Y[:200])
     trace, beside = Trace.for_rows(700, 2), 0
     for t in range(200, 900):

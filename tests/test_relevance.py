@@ -6,7 +6,7 @@ from helpers.models import freeze
 from numpy.testing import assert_array_equal
 
 from efcml import ChainEFC, EFCMLClassifier, OneVsRestEFC, load, plots, prequential, save
-from efcml.model import learner, relevance
+from efcml.model import challenger, learner, relevance
 from efcml.report import draw_run
 
 QUICK = {"prior": 1.0, "max_rules": 6}
@@ -114,7 +114,8 @@ def test_looks_in_small(monkeypatch, tmp_path):
     """Features 0 and 1 decide together, then 1 alone; what is missing is filled."""
     rng = np.random.default_rng(0)
     monkeypatch.setattr(relevance, "LEAST_ROWS", 30)
-    for name, value in {"LEAST_ROWS": 40, "LOOK": 40, "BY_FEATURE": 1, "LAST_ROWS": 60}.items():
+    monkeypatch.setattr(challenger, "LEAST_ROWS", 40)
+    for name, value in {"LOOK": 40, "BY_FEATURE": 1, "LAST_ROWS": 60}.items():
         monkeypatch.setattr(learner, name, value)
     X = rng.normal(size=(400, 5))
     Y = np.r_[X[:40, 0] + X[:40, 1], X[40:, 1]][:, None] > 0.0
@@ -237,7 +238,7 @@ def test_pictures(rng):
 
 
 def test_a_run_shows_it(rng):
-    X, Y = moving_stream(rng, 900)
+    X, Y = moving_stream(rng, 1000)
     clf = EFCMLClassifier(**QUICK).fit(X[:250], Y[:250])
     figures = draw_run(prequential(clf, X[250:], Y[250:]), clf)
     above, below = figures["relevance"].axes

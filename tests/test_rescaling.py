@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from efcml.model.learner import HELD, Learner
+from efcml.model.challenger import HELD
+from efcml.model.learner import Learner
 from efcml.model.params import Params
 from efcml.model.rescaling import is_far, only_grow
 from efcml.model.scaler import Scaler, find_wild, is_resting

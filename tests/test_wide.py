@@ -81,7 +81,7 @@ def test_directions_are_renewed_if_that_is_better(texts, monkeypatch):
     assert_array_equal(other.rules.W, alone.rules.W)
     assert_array_equal(other.stages[1].arrays.rows, alone.stages[1].arrays.rows)
     assert learner.watch[DUE] == 120 + 3 * 120
-    monkeypatch.setattr("efcml.model.learner.SURE", -np.inf)
+    monkeypatch.setattr("efcml.model.challenger.SURE", -np.inf)
     more, trace = slice(180, 240), Trace.for_rows(60, K)
     learner.learn(X[more], Y[more], trace)
     assert trace.events[-1] == (59, "began anew", "directions are due")

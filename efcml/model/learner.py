@@ -23,6 +23,7 @@ from efcml.kernels.rows import MOST_WEIGHT
 from efcml.kernels.temporal import DELAY
 from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
+from efcml.model.challenger import look_back, rows_to_look
 from efcml.model.labels import Answer, LabelLayer, plain_answer
 from efcml.model.learner_checks import (
     FACTS,
@@ -35,33 +36,13 @@ from efcml.model.learner_checks import (
 from efcml.model.params import DivergenceWarning, Params, has_own_functions
 from efcml.model.projection import Projection
 from efcml.model.relevance import FeatureChoice
-from efcml.model.rescaling import decide_scale, in_new_units, only_grow
+from efcml.model.rescaling import only_grow
 from efcml.model.rulebase import RuleBase
 from efcml.model.scaler import Scaler
 from efcml.model.temporal import TemporalStage
 from efcml.model.trace import UNHEARD, Trace, learn_in_blocks
 from efcml.model.warm_start import WarmStart
-from efcml.model.watch import (
-    BEGUN,
-    CALM_UNTIL,
-    DIRECTIONS,
-    DOUBT,
-    DUE,
-    LAWFUL,
-    MUTED,
-    OTHERS,
-    PASSED,
-    PAUSE,
-    REASONS,
-    RISEN,
-    RISING,
-    ROWS,
-    STEP,
-    WAIT,
-    WHY,
-    WINDOW,
-    Watch,
-)  # fmt: skip
+from efcml.model.watch import DOUBT, DUE, LAWFUL, PASSED, WAIT, Watch
 from efcml.support import checks
 from efcml.support.aliases import Arrays, Facts, Floats, Ints, State
 from efcml.support.guard import (
@@ -79,15 +60,9 @@ from efcml.support.states import check_all, check_numbers, fitting, nest, pick
 MOST_OF_AN_ERROR = 3.0
 EARLY = 50  # rows of a warm-up to which a learner is fitted for the first time
 LAST_ROWS = 1000  # that are remembered, for a challenger
-LEAST_ROWS = 200  # of a challenger, where errors have risen
 LOOK, BY_FEATURE = 600, 4  # rows before a look at features, at least; for each feature
-MORE = 3  # times as many rows before the next challenger, where one has lost
-HELD = 40  # rows that decide about the scale
-TEST, TRIAL, SURE = 60, 300, 2.0  # rows between two tests of a challenger, and of all; deviations
 FARTHEST_SCORE = -0.5, 1.5
 NAMES = {RuleBase: "rules", CaseStage: "cases", RecentStage: "recent", TemporalStage: "temporal"}
-# What a learner takes over from a challenger
-TAKEN_OVER = "projection", "bounded", "scaler", "watch", "stages", "labels", "relevance", "early"
 
 
 class Learner(Guarded):
@@ -195,9 +170,10 @@ class Learner(Guarded):
     @property
     def latest(self) -> tuple[Floats, Floats, Floats]:
         """The last rows with a known label, scaled, their labels and their weights."""
-        return self._scaled_last(wide.RECENT)
+        return self.scaled_last(wide.RECENT)
 
-    def _scaled_last(self, count: int) -> tuple[Floats, Floats, Floats]:
+    def scaled_last(self, count: int) -> tuple[Floats, Floats, Floats]:
+        """Return so many of these rows."""
         X, Y, weights = wide.last(self.last, count)
         return self.scaled(X), Y, weights
 
@@ -245,14 +221,14 @@ class Learner(Guarded):
         labelled = ~np.isnan(Y).all(axis=1)
         unit = float(np.median(weights[labelled]))
         weights = np.minimum(weights[labelled] / unit, checks.MOST_WEIGHT)
-        other = self._fitted(X[labelled], np.array(Y[labelled]), weights)
+        other = self.fitted_to(X[labelled], np.array(Y[labelled]), weights)
         vars(self).update(vars(other) | {"unit": unit})
         changed_otherwise(self)
         self.warn_of_divergence()
         return self
 
     @one_blas_thread()
-    def _fitted(self, X: Any, Y: Floats, weights: Floats) -> Learner:
+    def fitted_to(self, X: Any, Y: Floats, weights: Floats) -> Learner:
         """Return another learner that is fitted to some rows with known labels."""
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
         other._fit(X, Y, weights)
@@ -386,29 +362,29 @@ class Learner(Guarded):
         X = wide.as_sparse(X) if self.projection is not None else writeable(densify(X))
         first, known = 0, known_rows(Y)
         while first < len(Y):
-            left = self._rows_to_look()
+            left = rows_to_look(self)
             last = len(Y) if len(known) < left else int(known[left - 1]) + 1
             part = slice(first, last)
             here = trace.part(part)
             self._learn_part(X[part], Y[part], here, weights[part], known[:left] - first)
             if len(known) >= left:
-                here.note(last - first - 1, self._look_back(), self.n_rules)
+                here.note(last - first - 1, look_back(self), self.n_rules)
             trace.take_events(here, first)
             first, known = last, known[left:]
 
     def _learn_part(self, X: Any, Y: Floats, trace: Trace, weights: Floats, known: Ints) -> None:
         """Let the model, and a challenger, answer and learn rows; remember them."""
-        scores, theirs = self._go_through(X, Y, trace, weights), None
+        scores, theirs = self.go_through(X, Y, trace, weights), None
         if self.watch[DOUBT]:
             self.watch[PASSED] += len(Y) - len(known)
         elif self.other is not None:
-            theirs = losses_of(self.other._go_through(X, Y, UNHEARD, weights), Y)[known]
+            theirs = losses_of(self.other.go_through(X, Y, UNHEARD, weights), Y)[known]
         self.watch.note(losses_of(scores, Y)[known], theirs)
         self.last = wide.keep(self.last, self.window, known, X.copy(), Y.copy(), weights.copy())
         if self.early and len(known):
             self.held = [*self.held, (X if self.directions else X[0].copy(), Y[0].copy())]
 
-    def _go_through(self, X: Any, Y: Floats, trace: Trace, weights: Floats) -> Floats:
+    def go_through(self, X: Any, Y: Floats, trace: Trace, weights: Floats) -> Floats:
         """Let all stages answer and learn rows, cut where a row is to be filled first."""
         rows, scores = self.scaled(X), np.empty(Y.shape)
         first, others = 0, trace.rows  # others are answered in between
@@ -432,132 +408,6 @@ class Learner(Guarded):
             trace.take_rules(first, self.rules.n_rules_by_row, self.rules.events)
             first = last
         return scores
-
-    # -- looking back -----------------------------------------------------------------------
-
-    def _rows_to_look(self) -> int:
-        """Return how many rows with a known label are learned before the next look back."""
-        return 1 if self.early else STEP - self.watch[ROWS] % STEP
-
-    @one_blas_thread()
-    def _look_back(self) -> list[tuple[str, Any]]:
-        """Look whether the last rows ask for something; return what became of rules."""
-        watch = self.watch
-        if self.early:
-            return self._fit_again()
-        if watch[DOUBT]:
-            return self._end_doubt() if watch[ROWS] >= watch[BEGUN] + HELD else []
-        if self.params.scaling == "follow" and self._is_off():
-            self._begin_beside(self.copy())
-            watch[DOUBT] = 1
-        elif self.other is not None:
-            return self._judge()
-        elif rows := self._rows_of_challenger():
-            self._begin_beside(self._fitted(*wide.last(self.last, rows)))
-        return []
-
-    def _begin_beside(self, other: Learner) -> None:
-        """Let another learner, of the last rows or of now, stand beside this one."""
-        other.last, other.other = [], None
-        self.other = other
-        self.watch[BEGUN], self.watch[PASSED] = self.watch[ROWS], 0
-
-    def _is_off(self) -> bool:
-        """Tell whether a feature does not fit its scale; then it is not asked for some time."""
-        watch = self.watch
-        if watch[ROWS] < watch[CALM_UNTIL]:
-            return False
-        X = self.inside(wide.last(self.last, min(WINDOW, watch[ROWS]))[0])
-        off = watch.off(X, self.scaler.transform(X), self.scaler.clip) & ~self.scaler.ignored
-        watch.arrays.muted[off] = watch[ROWS] + MUTED
-        return bool(off.any())
-
-    def _end_doubt(self) -> list[tuple[str, Any]]:
-        """Decide about the scale; if it changes, learn the rows since the doubt in the new one."""
-        watch, n = self.watch, self.watch[ROWS] - self.watch[BEGUN]
-        before: Any = self.other
-        self.other, watch[DOUBT] = None, 0
-        watch[CALM_UNTIL] = watch[ROWS] + PAUSE
-        X, Y, weights = wide.last(self.last, self.window)
-        rows = self.inside(X)
-        decision = decide_scale(before, rows[-n:], Y[-n:], rows[-watch[ROWS] :])
-        changed = decision.measured | decision.woken | decision.growing
-        if not changed.any():
-            return []
-        if decision.woken.any():
-            self._begin_law(n, OTHERS)
-        watch.arrays.asleep[changed] = False
-        watch.arrays.muted[decision.measured] = 0
-        uids, newest = {*self.rules.uid.tolist()}, self.rules.next_uid
-        self.stages, self.labels, old = before.stages, before.labels, self.scaler
-        self.rules.next_uid, self.scaler = newest, decision.scaler
-        if decision.measured.any() and self.projection is None:
-            past = in_new_units(rows[:-n], old, self.scaler, decision.measured)
-            self.last = [(np.vstack([past, rows[-n:]]), Y, weights)]
-        self.pass_through(watch[PASSED])
-        self._go_through(X[-n:], Y[-n:], UNHEARD, weights[-n:])
-        left = {*self.rules.uid.tolist()}
-        events: list[tuple[str, Any]] = [("drop", uid) for uid in sorted(uids - left)]
-        events += [("birth", uid) for uid in sorted(left - uids)]
-        return [*events, ("new scale", decision.reason)]
-
-    def _judge(self) -> list[tuple[str, Any]]:
-        """Let a challenger take over if its errors are smaller beyond doubt, or drop it."""
-        watch, n = self.watch, self.watch[ROWS] - self.watch[BEGUN]
-        gain = watch.last("loss", n) - watch.last("other", n)
-        if n % TEST == 0 and gain.mean() > SURE * gain.std(ddof=1) / np.sqrt(n):
-            return self._begin_anew(self.other, REASONS[watch[WHY]])
-        if n >= TRIAL:
-            self.other = None
-        return []
-
-    def _rows_of_challenger(self) -> int:
-        """Return to how many of the last rows a challenger is to be fitted now; mostly 0."""
-        watch = self.watch
-        if self.params.follows and watch[WHY] != RISEN and watch.has_risen:
-            self._begin_law(RISING * STEP, RISEN)
-        if watch[ROWS] < watch[DUE]:
-            return 0
-        watch[WAIT] *= MORE
-        watch[DUE] = watch[ROWS] + watch[WAIT]
-        rows = min(watch[LAWFUL], self.window)
-        if watch[WHY] != RISEN or watch[LAWFUL] > self.window:
-            watch[WHY] = OTHERS if self.projection is None else DIRECTIONS
-        differs = self.relevance.differs
-        if watch[WHY] == OTHERS and not differs(*self._scaled_last(rows), self.rows_seen):
-            return 0
-        return rows
-
-    def _begin_law(self, rows: int, why: int) -> None:
-        """Take the last so many rows for the first of another law; a challenger learns it soon."""
-        watch = self.watch
-        watch[WHY], watch[LAWFUL], watch[WAIT] = why, rows, LEAST_ROWS
-        watch[DUE] = watch[ROWS] + LEAST_ROWS - rows
-
-    def _begin_anew(self, other: Any, reason: str) -> list[tuple[str, Any]]:
-        """Go on as another learner, which was fitted to the last rows."""
-        old, lawful = self.rules, self.watch[LAWFUL]
-        for name in TAKEN_OVER:
-            setattr(self, name, getattr(other, name))
-        self.watch[LAWFUL] = lawful
-        self.rules.follow_on(old)
-        self.other = None
-        return [("began anew", reason)]
-
-    def _fit_again(self) -> list[tuple[str, Any]]:
-        """Fit once more, to all rows of the warm-up, if they are complete."""
-        if (n := len(self.held)) < self.params.warmup_rows:
-            return []
-        self.held = []
-        other = self._fitted(*wide.last(self.last, self.window))
-        return self._begin_anew(other, f"the first {n} rows are complete")
-
-    def _fit_to_held(self) -> None:
-        """Fit to the first rows for the first time."""
-        rows = wide.join(wide.as_blocks(self.held))
-        vars(self).update(vars(self._fitted(*rows)) | {"held": self.held})
-        self.early = len(self.held) < self.params.warmup_rows
-        self.held = self.held if self.early else []
 
     def _follow(self, rows: Floats, Y: Floats, weights: Floats) -> Answer:
         """Go through all stages with a block of rows."""
@@ -607,6 +457,13 @@ class Learner(Guarded):
             if self.fitted:
                 return t + 1
         return len(Y)
+
+    def _fit_to_held(self) -> None:
+        """Fit to the first rows for the first time."""
+        rows = wide.join(wide.as_blocks(self.held))
+        vars(self).update(vars(self.fitted_to(*rows)) | {"held": self.held})
+        self.early = len(self.held) < self.params.warmup_rows
+        self.held = self.held if self.early else []
 
     # -- answers ----------------------------------------------------------------------------
 

@@ -95,6 +95,19 @@ class FeatureChoice(Stage):
         last = np.arange(max(0, looks - COURSE), looks) % COURSE
         return self.arrays.course_row[last], self.arrays.course[last]
 
+    def follow_on(self, old, rows_seen):
+        """Remember the looks of another choice before the one that this began with."""
+        a, before = self.arrays, old.arrays
+        if self.looks and a.looks[0]:
+            told, now = a.course[0].copy(), before.looks[0] % COURSE
+            a.course[:], a.course_row[:], a.looks[:] = (
+                before.course,
+                before.course_row,
+                before.looks,
+            )
+            a.course[now], a.course_row[now] = told, rows_seen
+            a.looks[0] += 1
+
     def choose(self, rows, Y, weights):
         """Let those features count that tell something in a batch, if that predicts better."""
         if not self.looks or len(rows) < LEAST_ROWS:
