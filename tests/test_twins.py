@@ -261,6 +261,7 @@ def test_scaled_rows_are_their_formula(rng):
     X[::3], X[1::7] = 10.0 * X[::3], np.nan
     X[2], spread, ignored = 1e308, np.array([1, 1, 0, 1]) == 1, np.arange(4) == 3
     found = Scaler(mean, scale, 2.0, spread, ignored).transform(np.asfortranarray(X))
-    z = np.where(ignored, 0.0, (X - mean) / scale)
+    z = (X - mean) / scale
+    z[ignored & (np.abs(z) > 2.0)] = 0.0
     wild = spread & (np.abs(z) > 6.0)
     assert np.array_equal(found, np.where(wild, np.nan, np.clip(z, -2.0, 2.0)), equal_nan=True)

@@ -120,7 +120,9 @@ class FeatureChoice(Stage):
         tried = np.ones_like(telling), likely | telling, telling
         losses = [loss_of(Z[:, used], E) + i * WORTH for i, used in enumerate(tried)]
         if losses[-1] <= losses[0] + LOST:
-            self.arrays.axes[:], self.arrays.used[:] = telling, tried[int(np.argmin(losses))]
+            resting = np.ptp(Z, axis=0) == 0.0  # they may come to tell something
+            self.arrays.axes[:] = telling
+            self.arrays.used[:] = tried[int(np.argmin(losses))] | resting
 
     def differs(self, rows, Y, weights, rows_seen):
         """Tell whether other features seem to tell something by the last rows."""
