@@ -75,7 +75,7 @@ def test_numbers_predictions_and_model_are_those_of_a_direct_run(songs, tmp_path
             "queried_share": 1 - 1 / 56,
         },
         **{"budget": None, "unit": None, "criteria": None, "columns": [], "notes": [GAPS]},
-        **{"left_out": [], "source": source},
+        **{"left_out": [], "changes": [], "source": source},
         **{"seed": 0, "quick": False, "version": efcml.__version__},
         "parameters": clf.get_params() | {"stages": [], "random_state": 0},
     }

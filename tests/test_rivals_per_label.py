@@ -19,6 +19,8 @@ def of_one_label(learner):
     """Return the learner as it would be among models of one label each: these do not decide."""
     other = learner.copy()
     other.layered, other.labels = False, None
+    if other.other is not None:
+        other.other = of_one_label(other.other)
     return other
 
 
