@@ -66,9 +66,11 @@ def test_bad_weights(weight, words):
 
 
 def test_a_warm_up_takes_no_weights():
-    for clf in (EFCMLClassifier(), EFCMLClassifier().partial_fit(X, Y)):
+    early = EFCMLClassifier().partial_fit(np.tile(X, (3, 1)), np.tile(Y, (3, 1)))  # it has rules
+    assert early.n_rules_ > 0
+    for clf in (EFCMLClassifier(), EFCMLClassifier().partial_fit(X, Y), early):
         before = freeze(clf)
-        with pytest.raises(ValueError, match="sample_weight needs rules: call fit"):
+        with pytest.raises(ValueError, match="sample_weight needs more rows: call fit"):
             clf.partial_fit(X, Y, sample_weight=W)
         assert freeze(clf) == before
 

@@ -193,7 +193,7 @@ class RiverEFCML(base.MultiLabelClassifier, Parameters):
 
     @property
     def n_rules(self) -> int:
-        """Number of rules now; 0 during the warm-up."""
+        """Number of rules now; 0 before the first fit."""
         return self.learner.n_rules
 
     @property

@@ -91,7 +91,7 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
 
     @property
     def n_rules_(self) -> int:
-        """Number of rules now; 0 while warm-up rows are held."""
+        """Number of rules now; 0 before the first fit."""
         return self._learned.n_rules
 
     # -- learning ---------------------------------------------------------------------------
@@ -145,11 +145,12 @@ class MultiLabelFace(ClassifierMixin, BaseEstimator, Parameters):
             For a 1-D ``y`` the two class labels, needed at the first call if ``y`` does not show
             both and is not 0/1. For a 2-D ``y`` its length must be the number of labels.
         sample_weight : array-like of shape (n,), optional
-            As in `fit`; a row of weight 0 counts as one without labels. There must be rules.
+            As in `fit`; a row of weight 0 counts as one without labels. Not in the warm-up.
         """
-        if sample_weight is not None and not (hasattr(self, "learner_") and self.learner_.fitted):
+        begins = not hasattr(self, "learner_") or self.learner_.warming_up
+        if sample_weight is not None and begins:
             raise ValueError(
-                "sample_weight needs rules: call fit first, or learn warmup_rows rows."
+                "sample_weight needs more rows: call fit first, or learn warmup_rows rows."
             )
         new = None if hasattr(self, "learner_") else dict(self.__dict__)
         learner, X, Y = self.begin_stream(X, y, classes)

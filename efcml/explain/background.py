@@ -84,9 +84,9 @@ class Background:
     label_means: Floats  # (K,)
     rows: int  # learned, or held for the warm-up
     n_rules: int  # of the whole model
-    landscape: Landscape | None  # where all rules lie; None in the warm-up
+    landscape: Landscape | None  # where all rules lie; None before the first fit
     relevant: Bools  # (p,), features that rules are formed over
-    similar: float = 0.0  # in the warm-up: part of the answer that similar rows have
+    similar: float = 0.0  # before the first fit: part of the answer that similar rows have
 
     def __post_init__(self) -> None:
         protect_arrays(self)

@@ -336,7 +336,7 @@ def read_rules(
     label_names: Sequence[str] | None = None,
     columns: ColumnKinds | None = None,
 ) -> RuleList:
-    """Return the rules of a learner by what they decide; none during the warm-up.
+    """Return the rules of a learner by what they decide; none before the first fit.
 
     Things without names are ``x0``, ``x1``, ... and ``label0``, ``label1``, ...; ``columns`` says
     which columns are flags and which belong together, with names of their own.

@@ -61,6 +61,11 @@ class PerLabelLearner(Guarded):
         return all(model.fitted for model in self.models)
 
     @property
+    def warming_up(self) -> bool:
+        """Whether any label still waits for its first rows."""
+        return any(model.warming_up for model in self.models)
+
+    @property
     def n_rules(self) -> int:
         """Number of rules now, over all labels."""
         return sum(model.n_rules for model in self.models)
