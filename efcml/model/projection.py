@@ -9,8 +9,8 @@ A projected row is ``x Q``: sparse rows are never made dense. A plane v over pro
 plane ``Q v`` over features. Features that these rows do not have, or of which they have one value
 alone, have no line in Q and add nothing; missing values count as the mean.
 
-Directions come from the initial rows, and are renewed when as many rows have come again, or
-`WINDOW`: a few hundred rows tell little of thousands of features. Rules and cases begin anew then.
+Directions come from the initial rows, and others are tried when as many rows have come again: a
+few hundred rows tell little of thousands of features (efcml/model/challenger.py).
 """
 
 from __future__ import annotations
@@ -140,11 +140,10 @@ class Projection(NamedTuple):
         weights: Floats,
         d: int,
         flags: Sequence[int] | None = None,
-        least: int = 1,
     ) -> Self:
         """Find up to d directions in rows; features whose flag is 0 are left out.
 
-        Where these rows have fewer directions than ``least``, others are 0.
+        Where these rows have none, one is 0.
         """
         A: Any = as_sparse(X)
         n, p = X.shape
@@ -172,7 +171,7 @@ class Projection(NamedTuple):
         found, told = find_directions(A, mean[columns] * scale, E, d)
         chance = (scale * deviation[columns]) ** 2 * (E * E).sum() + TINY
         basis = found * (scale * varies[columns] / np.maximum(reach[columns], TINY))[:, None]
-        basis = np.pad(basis, ((0, 0), (0, max(0, least - basis.shape[1]))))
+        basis = np.pad(basis, ((0, 0), (0, int(basis.shape[1] == 0))))
         basis = np.ascontiguousarray(basis)  # else every product would copy it
         return cls(columns, basis, usual[columns], FARTHEST * reach[columns], told / chance)
 
