@@ -4,6 +4,7 @@ import copy
 import re
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -208,14 +209,32 @@ def by_words(text, X):
                 here &= X[name] == (rest == "yes")
             elif kind == "is":
                 out = re.fullmatch(r"(?:not|neither) (.*)", rest)
-                for value in re.split(" nor |, ", out[1] if out else rest):
-                    here &= X[f"{name}={value}"] == (not out)
+                named = [
+                    X[f"{name}={value}"] for value in re.split(" n?or |, ", out[1] if out else rest)
+                ]
+                some = sum(one == (not out) for one in named)
+                here &= (some == len(named)) if out else (some > 0)
             else:
                 low, _, high = rest.partition(" and up to ")
                 here &= (X[name] > float(low)) if kind == "above" else (X[name] <= float(low))
                 here &= (X[name] <= float(high)) if high else True
         fit |= here
     return fit
+
+
+def test_values_of_one_group_are_said_together():
+    """Of a week, two days decide beside a flag: three alternatives become one."""
+    rng = np.random.default_rng(0)
+    day, open_ = rng.integers(0, 7, 500), rng.random(500) < 0.5
+    names = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    X = pd.DataFrame(np.eye(7)[day], columns=[f"day={name}" for name in names])
+    X["open"] = open_.astype(float)
+    rule = EFCMLClassifier(**TWO_RULES).fit(X, open_[:, None] * 1.0).rules_[0]
+    days = tuple((Condition(7, True, 0.0), Condition(j, True, 0.0)) for j in (5, 6))
+    some = SimpleNamespace(texts={rule.place: Text((*days, (Condition(7, False, 0.0),)))})
+    usual = replace(rule.background, partition=some, relevant=np.ones(8, dtype=bool))
+    said = replace(rule, background=usual, covers_all=False)
+    assert said.terms == ["open is yes AND day is Sat or Sun", "open is no"]
 
 
 @pytest.fixture(scope="module")

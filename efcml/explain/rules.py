@@ -116,27 +116,44 @@ class Rule:
     @property
     def terms(self) -> list[str]:
         """The alternatives of the IF part in words, at most 3 of at most 4 conditions."""
-        return [self._words(conditions) for conditions in self.text.alternatives]
+        found: list[dict[str, str | list[str]]] = []  # what each says of each thing
+        for conditions in self.text.alternatives:
+            new = self._words(conditions)
+            for old in found:
+                (name, *more) = [name for name in new if old.get(name) != new[name]] or [""]
+                before, values = old.get(name), new.get(name)
+                if old.keys() == new.keys() and not more:
+                    if isinstance(before, list) and isinstance(values, list):
+                        old[name] = before + values
+                        break
+            else:
+                found.append(new)
+        return [
+            " AND ".join(
+                f"{name} {said if isinstance(said, str) else 'is ' + ' or '.join(said)}"
+                for name, said in one.items()
+            )
+            for one in found
+        ]
 
-    def _words(self, conditions: Sequence[Condition]) -> str:
-        """Return conditions in words, those about one thing together."""
-        said = []
-        for thing in self.background.variables:
+    def _words(self, conditions: Sequence[Condition]) -> dict[str, str | list[str]]:
+        """Return what conditions say of each thing; a list if it is one value of a group."""
+        said: dict[str, str | list[str]] = {}
+        for column in dict.fromkeys(one.column for one in conditions):
+            thing = next(thing for thing in self.background.variables if column in thing.columns)
             about = [one for one in conditions if one.column in thing.columns]
-            if not about:
-                continue
             if thing.kind == "number":
-                words = say.number_words([one[1:] for one in about])
+                said[thing.name] = say.number_words([one[1:] for one in about])
             elif thing.kind == "flag":
-                words = f"is {'yes' if about[0].above else 'no'}"
+                said[thing.name] = f"is {'yes' if about[0].above else 'no'}"
             else:
                 values = dict(zip(thing.columns, thing.values, strict=True))
                 yes, no = (
                     [values[c] for c, above, _ in about if above == s] for s in (True, False)
                 )
-                words = f"is {say.values_words(yes, no)}"
-            said.append((conditions.index(about[0]), f"{thing.name} {words}"))
-        return " AND ".join(words for _, words in sorted(said))
+                plain = len(yes) == 1 and not no
+                said[thing.name] = yes if plain else f"is {say.values_words(yes, no)}"
+        return said
 
     @property
     def antecedent(self) -> str:
