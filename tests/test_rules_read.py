@@ -1,10 +1,13 @@
 """Rules as they are read: arrays in the units of the data, order, shares, what they name."""
 
 import copy
+import re
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.models import QUICK, TWO_RULES, blocks, fit_blocks, hide, stream
 from helpers.pages import Page
@@ -13,12 +16,11 @@ from scipy.sparse import csr_array
 from scipy.stats import entropy
 from sklearn.exceptions import NotFittedError
 
-from efcml import EFCMLClassifier
-from efcml.explain import ColumnKinds, read_rules
-from efcml.explain.choosing import Exchange, Landscape, thin_out
+from efcml import EFCMLClassifier, datasets
+from efcml.explain import read_rules
+from efcml.explain.choosing import Condition, Partition, Text, plain_number, thin_out
 
 ONE_RULE = TWO_RULES | {"vigilance": 1e9}
-BLOCKS = [[0], [1, 3], [2], [4]]
 
 
 @pytest.fixture(scope="module")
@@ -184,71 +186,146 @@ def test_what_a_reader_is_told_is_true_of_the_last_rows():
     assert all(rule.consequent.endswith(", but hardly any row of late") for rule in silent)
 
 
-def draw_rows(center, covariance, count):
-    return np.random.default_rng(0).multivariate_normal(center, covariance, count)
-
-
-def land(seed=0, rules=3, p=5):
+def tickets(n=900, seed=1):
+    """Routers fail in the afternoon, television is paid back after a wait."""
     rng = np.random.default_rng(seed)
-    roots, centers = rng.normal(size=(rules, p, p)), rng.normal(size=(rules, p))
-    covariances = roots @ roots.transpose(0, 2, 1) + np.eye(p)
-    volumes, shares = np.linalg.slogdet(covariances)[1], np.arange(1.0, rules + 1.0)
-    samples = tuple(draw_rows(centers[r], covariances[r], 7 + r) for r in range(rules))
-    shares /= shares.sum()
-    return Landscape(centers, covariances, np.linalg.inv(covariances), volumes, shares, samples)
+    product = rng.choice(["Router", "Phone", "TV"], n)
+    table = pd.DataFrame({f"product={one}": product == one for one in ("Router", "Phone", "TV")})
+    table["hour"], table["wait"] = rng.integers(0, 24, n), rng.gamma(2.0, 2.0, n).round(1)
+    table["contract"] = rng.random(n) < 0.3
+    noise = rng.random((n, 2)) < 0.03
+    outage, refund = (product == "Router") & (table.hour > 11), (product == "TV") & (table.wait > 5)
+    return table.astype(float), pd.DataFrame({"outage": outage, "refund": refund}) ^ noise
 
 
-def naive_lead(some, rule, rival, x):
-    """How much nearer a row is to a rule than to a rival."""
-    gaps, P = x - some.centers, np.linalg.inv(some.covariances)
-    energies = [gaps[o] @ P[o] @ gaps[o] + some.log_volumes[o] for o in (rival, rule)]
-    return energies[0] - energies[1]
+def by_words(text, X):
+    """Return which rows fit a text, by its words alone."""
+    fit = np.zeros(len(X), dtype=bool)
+    for alternative in text.split(" OR "):
+        here = np.ones(len(X), dtype=bool)
+        for condition in alternative.split(" AND "):
+            name, kind, rest = re.fullmatch(r"(\w+) (is|above|up to) (.*)", condition).groups()
+            if kind == "is" and name in X:
+                here &= X[name] == (rest == "yes")
+            elif kind == "is":
+                out = re.fullmatch(r"(?:not|neither) (.*)", rest)
+                named = [
+                    X[f"{name}={value}"] for value in re.split(" n?or |, ", out[1] if out else rest)
+                ]
+                some = sum(one == (not out) for one in named)
+                here &= (some == len(named)) if out else (some > 0)
+            else:
+                low, _, high = rest.partition(" and up to ")
+                here &= (X[name] > float(low)) if kind == "above" else (X[name] <= float(low))
+                here &= (X[name] <= float(high)) if high else True
+        fit |= here
+    return fit
 
 
-@pytest.mark.parametrize("chosen", [[], [3, 1]])
-@pytest.mark.parametrize("pair", [(0, 2), (2, 0)])
-def test_leads_are_those_of_the_definition(chosen, pair):
-    """Rows of the rule with the columns of rows of the rival, one partner after the other."""
-    some = land()
-    inside = csr_array([[float(j in block) for block in BLOCKS] for j in range(5)])
-    exchange = Exchange(some, *pair, inside)
-    for block in chosen:
-        exchange.take(block, BLOCKS[block])
-    found = exchange.lost()
-    rows, partners = (some.samples[o] for o in pair)
-    before = [naive_lead(some, *pair, x) for x in rows]
-    floor = 0.1 * max(np.mean(before), 1e-6)
-    for block in {*range(4)} - {*chosen}:
-        columns = [j for one in [*chosen, block] for j in BLOCKS[one]]
-        lost = []
-        for i, x in enumerate(rows):
-            changed = x.copy()
-            changed[columns] = partners[i % len(partners)][columns]
-            share = (before[i] - naive_lead(some, *pair, changed)) / max(before[i], floor)
-            lost.append(min(max(share, 0.0), 1.0))
-        assert found[block] == pytest.approx(np.mean(lost))
+def test_values_of_one_group_are_said_together():
+    """Of a week, two days decide beside a flag: three alternatives become one."""
+    rng = np.random.default_rng(0)
+    day, open_ = rng.integers(0, 7, 500), rng.random(500) < 0.5
+    names = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    X = pd.DataFrame(np.eye(7)[day], columns=[f"day={name}" for name in names])
+    X["open"] = open_.astype(float)
+    rule = EFCMLClassifier(**TWO_RULES).fit(X, open_[:, None] * 1.0).rules_[0]
+    days = tuple((Condition(7, True, 0.0), Condition(j, True, 0.0)) for j in (5, 6))
+    some = SimpleNamespace(texts={rule.place: Text((*days, (Condition(7, False, 0.0),)))})
+    usual = replace(rule.background, partition=some, relevant=np.ones(8, dtype=bool))
+    said = replace(rule, background=usual, covers_all=False)
+    assert said.terms == ["open is yes AND day is Sat or Sun", "open is no"]
 
 
-def test_every_rival_is_told_apart():
-    """One rival is far along x0, the other along x2: both have to be named, x1 does not."""
-    centers = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 0.0, 9.0]])
-    same = np.tile(np.eye(3), (3, 1, 1))
-    samples = tuple(draw_rows(center, np.eye(3), 20) for center in centers)
-    some = Landscape(centers, same, same, np.zeros(3), np.array([5.0, 3.0, 2.0]), samples)
-    every, blocks = np.ones(3, dtype=bool), [[0], [1], [2]]
-    chosen, lost = some.choose(0, blocks, every, 4)
-    assert chosen == [0, 2] and lost == pytest.approx(1.0, abs=0.01)
-    assert [some.choose(rule, blocks, every, 1)[0] for rule in (1, 2)] == [[0], [2]]
-    chosen, lost = some.choose(0, blocks, np.array([False, True, True]), 1)
-    assert chosen == [2] and lost == pytest.approx(0.45, abs=0.02)  # the weight of that rival
-    assert some.choose(0, blocks, ~every, 4) == ([], 0.0)
-    assert land(rules=1).choose(0, BLOCKS, np.ones(4, dtype=bool), 4) == ([], 0.0)
+@pytest.fixture(scope="module")
+def desk():
+    X, Y = tickets()
+    return EFCMLClassifier().fit(X[:300], Y[:300]).partial_fit(X[300:600], Y[300:600]), X[600:]
+
+
+def test_texts_find_the_rule_that_decides_rows_to_come(desk):
+    stream = datasets.load("drifting-clusters", n=2600)
+    far = EFCMLClassifier().fit(stream.X[:600], stream.Y[:600])
+    far.partial_fit(stream.X[600:2400], stream.Y[600:2400])
+    for clf, later in (desk, (far, stream.X[2400:])):
+        winner, found = clf.activations(later).argmax(axis=1), clf.rules_.matches(later)
+        right = found[np.arange(len(later)), winner]
+        assert clf.n_rules_ > 4 and right.mean() > 0.9
+        assert (right & (found.sum(axis=1) == 1)).mean() > 0.9
+
+
+def test_rows_match_as_the_words_say(desk):
+    clf, later = desk
+    rules, gaps = clf.rules_, later.mask(np.random.default_rng(0).random(later.shape) < 0.3)
+    for rows in (later, gaps):  # a missing value fits no condition
+        expected = np.transpose([by_words(rule.antecedent, rows) for rule in rules])
+        assert_array_equal(rules.matches(rows), expected)
+        assert_array_equal(rules[1:3].matches(csr_array(rows.to_numpy())), expected[:, 1:3])
+    assert not rules.matches(np.full((1, 6), np.nan)).any()
+    late = tickets()[0][100:600]
+    winner, found = clf.activations(late).argmax(axis=1), rules.matches(late)
+    for i, rule in enumerate(rules):
+        own, fit = winner == i, found[:, i]
+        assert rule.text.fitting == pytest.approx(fit[own].mean())
+        assert rule.text.decided == pytest.approx(own[fit].mean())
+    for wrong in (later.iloc[:, :2], np.zeros(6)):
+        with pytest.raises(ValueError, match=r"X must be rows of 6 features; got shape \("):
+            rules.matches(wrong)
+
+
+def test_wide_rows_match_by_their_own_columns():
+    rng = np.random.default_rng(0)
+    topic = np.eye(3)[rng.integers(0, 3, 400)]
+    dense = (rng.random((400, 400)) < 0.03) * 1.0
+    dense[:, 100:130] = rng.random((400, 30)) < 0.7 * np.repeat(topic, 10, axis=1)
+    X, Y = csr_array(dense), topic
+    rules = EFCMLClassifier(projection=4, vigilance=0.5).fit(X, Y).rules_
+    table = pd.DataFrame(dense, columns=[f"x{j}" for j in range(400)])
+    told = [rule for rule in rules if rule.terms]
+    assert len(told) > 1
+    for rule, fit in zip(rules, rules.matches(X).T, strict=True):
+        assert_array_equal(fit, by_words(rule.antecedent, table) if rule.terms else False)
+
+
+def partition(rows, winners, groups=()):
+    columns = np.arange(rows.shape[1])
+    return Partition(rows, rows, np.asarray(winners), max(winners) + 1, columns, groups)
+
+
+def test_a_text_is_short_and_says_what_tells_apart():
+    """Of six features one tells rule 0, two tell the others; alternatives are joined by OR."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 100, (400, 6)).astype(float)
+    apart = np.where(X[:, 2] > 40, 0, np.where(X[:, 4] > 70, 1, 2))
+    high, low = Condition(2, True, 40.0), Condition(2, False, 40.0)
+    first, second, third = (text.alternatives for text in partition(X, apart).texts)
+    assert first == ((high,),)
+    assert second == ((low, Condition(4, True, 70.0)),)
+    assert third == ((low, Condition(4, False, 70.0)),)
+    ends = partition(X, ((X[:, 0] < 20) | (X[:, 0] > 80)).astype(int)).texts[1]
+    assert {*ends.alternatives} == {(Condition(0, False, 19.0),), (Condition(0, True, 80.0),)}
+    assert (ends.fitting, ends.decided) == (1.0, 1.0)
+    many = partition(rng.normal(size=(400, 30)), rng.integers(0, 6, 400)).texts
+    assert all(len(text.alternatives) <= 3 and not text.long for text in many)
+    assert Text() in many  # nothing tells them apart
+    assert partition(X, np.zeros(400, int)).texts == [Text()]
+    flags = np.eye(3)[rng.integers(0, 3, 400)]
+    last = partition(flags, flags.argmax(axis=1), [[0, 1, 2]]).texts
+    assert [text.alternatives for text in last] == [((Condition(j, True, 0.0),),) for j in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "number"),
+    [(12, 13, 12), (45.2, 61, 50), (-0.3, 4, 0), (0.47, 0.53, 0.5), (1e300, 2e300, 1e300)],
+)
+def test_bounds_are_plain_numbers(low, high, number):
+    assert plain_number(low, high) == number
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_sparse_planes_are_regressions_on_the_best_features(most):
     rng = np.random.default_rng(4)
-    slopes, covariance = rng.normal(size=(2, 5)), land().covariances[0]
+    slopes, covariance = rng.normal(size=(2, 5)), np.cov(rng.normal(size=(9, 5)).T)
 
     def variance_kept(columns):
         inverse = np.linalg.inv(covariance[np.ix_(columns, columns)])
@@ -300,7 +377,7 @@ def test_new_rules_and_late_labels_have_learned_nothing():
     assert np.isnan(newborn.label_shares).all()
     assert_array_equal(newborn.mean, newborn.center)
     names = read_rules(clf.learner_, list("abcd"), ["u", "v"])
-    assert str(names[0]).replace("a is", "x0 is").replace("b +", "x1 +") == str(
+    assert str(names[0]).replace("IF a", "IF x0").replace("b +", "x1 +") == str(
         clf.rules_[0]
     ).replace("label0", "u").replace("label1", "v")
 
@@ -319,21 +396,6 @@ def test_a_rule_that_covers_all_is_the_background_and_stands_last(second, covers
     assert [rule.covers_all for rule in rules] == [False] * (len(rules) - 1) + [covers]
     assert rules[-1].sentence().startswith("OTHERWISE THEN ") == (rules[-1].terms == []) == covers
     assert (rules[-1].decides > 0.8) == covers
-
-
-@pytest.mark.parametrize(("p", "words"), [(20, "NOTHING SIMPLE SETS IT APART"), (2, "IF x")])
-def test_a_rule_in_the_middle_says_what_sets_it_apart_or_that_nothing_does(two, p, words):
-    """Of twenty features that each tell little no four are named; two that tell all are."""
-    centers, same = np.outer([-0.45, 0.45], np.ones(p)), np.tile(0.3 * np.eye(p), (2, 1, 1))
-    samples = tuple(draw_rows(center, same[0], 20) for center in centers)
-    precisions, shares = np.linalg.inv(same), np.array([0.5, 0.5])
-    some = Landscape(centers, same, precisions, np.zeros(2), shares, samples)
-    names, zeros, ones = tuple(f"x{j}" for j in range(p)), np.zeros(p), np.ones(p)
-    arrays = {"offset": zeros, "unit": ones, "feature_means": zeros, "feature_spreads": ones}
-    arrays["relevant"] = ones > 0
-    columns = ColumnKinds(names, np.zeros(p, dtype=bool))
-    background = replace(two.background, columns=columns, landscape=some, **arrays)
-    own = {"scaled_center": centers[0], "mean": centers[0], "scaled_covariance": same[0]}
-    rule = replace(two[0], background=background, scaled_weights=np.zeros((2, p + 1)), **own)
-    assert rule.sentence().startswith(words)
-    assert len(rule.terms) == (2 if p == 2 else 0) == sum("is medium" in t for t in rule.terms)
+    expected = ~rules[:-1].matches(X).any(axis=1)
+    if covers:
+        assert_array_equal(rules.matches(X)[:, -1], expected)

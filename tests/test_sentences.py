@@ -19,12 +19,14 @@ from efcml.support.statistics import wilson
 RULES = """2 rules after 40 rows
 
 rule 0: decides 50 % of the rows, learned from 20 rows, born in row 0
-  IF x0 is low (0.2 ± 1.3)
+  IF x0 up to 9
+    100 % of its rows fit; it decides 100 % of all that fit
   THEN label0 .00 (.00 to .16, usual .50)
     label1 rises with x1 +.34
 
 rule 1: decides 50 % of the rows, learned from 20 rows, born in row 20
-  IF x0 is high (20.0 ± 1.6)
+  IF x0 above 9
+    100 % of its rows fit; it decides 100 % of all that fit
   THEN label0 1.00 (.84 to 1.00, usual .50)
     label1 rises with x1 +.37
 
@@ -39,7 +41,7 @@ label0  1\.00   yes  1\.00  [+-]\.00   .*
 label1  1\.12   yes  \.65   -\.08   x1 \(120\.1\) \+\.56, .*
 
 rule 1, activation 100 %
-  IF x0 is high \(20\.0 ± 1\.6\)
+  IF x0 above 9
   adds label0 \+1\.00, label1 \+1\.21
 
 rule 1 alone decides the same
@@ -54,7 +56,7 @@ def two():
 
 def test_the_text_of_two_rules(two):
     assert str(two) == RULES
-    said = "IF x0 is high (20.0 ± 1.6) THEN label0 1.00 (.84 to 1.00, usual .50)"
+    said = "IF x0 above 9 THEN label0 1.00 (.84 to 1.00, usual .50)"
     assert two[1].sentence() == said
     (lone,) = fit_blocks(vigilance=1e9).rules_
     assert (lone.terms, lone.sentence()) == ([], "ALWAYS THEN labels as usual")
@@ -134,12 +136,9 @@ def test_what_moves_labels_is_little_and_not_weak(two):
 
 
 def test_numbers_in_words():
-    cuts = {-1.51: "very low", -1.49: "low", -0.51: "low", -0.49: "medium", 0.49: "medium"}
-    for z, word in (cuts | {0.5: "high", 1.49: "high", 1.5: "very high"}).items():
-        assert phrases.level(z, 0.51) == word
-        assert phrases.level(z, 0.5) == ("narrowly medium" if word == "medium" else word)
-    assert phrases.with_spread(1234.6, 250.0) == "1235 ± 250"
-    assert (phrases.with_spread(5.0, 0.0), phrases.percent(0.5)) == ("5 ± 0", "50 %")
+    assert phrases.number_words([(True, 12.0)]) == "above 12"
+    assert phrases.number_words([(False, 54.5), (True, -0.25)]) == "above -0.25 and up to 54.5"
+    assert phrases.percent(0.5) == "50 %"
     assert tuple(map(phrases.percent, (1.0, 0.9999, 4e-5))) == ("100 %", "99.9 %", "0.004 %")
     for part, rows in ((0.0, 3), (0.2, 10), (0.5, 40), (1.0, 100)):
         expected = binomtest(round(part * rows), rows).proportion_ci(method="wilson")
@@ -148,25 +147,13 @@ def test_numbers_in_words():
 
 
 def test_words_of_groups_and_flags():
-    for shares, words in (
-        ([0.95, 0.05, 0.0, 0.0], "machine is A (95 %)"),
-        ([0.5, 0.0, 0.45, 0.05], "machine is A or C (95 %)"),
-        ([0.3, 0.25, 0.23, 0.22], "machine is often A (30 %)"),
-        ([0.0, 1.0, 0.0, 0.0], "machine is B (100 %)"),
-        ([0.4, 0.35, 0.25, 0.0], "machine is not D (100 %)"),
+    for yes, no, words in (
+        ("A", "", "A"),
+        ("", "A", "not A"),
+        ("", "ABC", "neither A, B nor C"),
+        ("AB", "C", "A and B and not C"),
     ):
-        found = phrases.group_words("ABCD", np.array(shares), np.full(4, 0.25))
-        assert f"machine is {found}" == words
-    usual = np.array([0.5, 0.5, 0.1, 0.9])
-    for shares, words in (
-        ([1.0, 0.6, 0.1, 0.9], "A (100 %)"),
-        ([1.0, 0.0, 0.1, 0.9], "A (100 %) and not B (100 %)"),
-        ([0.5, 0.5, 0.4, 0.7], "often C (40 %) and D (70 %)"),
-    ):
-        assert phrases.several_words("ABCD", np.array(shares), usual) == words
-    flags = {1.0: "yes (100 %)", 0.6: "mostly yes (60 %)", 0.3: "mostly no (70 %)", 0.0: "no (1"}
-    for part, words in flags.items():
-        assert phrases.flag_words(part).startswith(words)
+        assert phrases.values_words(yes, no) == words
     X = np.array([[0.0, 1.0, 0.5, 2.0, np.nan], [1.0, 1.0, 1.0, 0.0, 1.0]])
     assert find_flags(X).tolist() == [True, True, False, False, True]
 
@@ -195,9 +182,9 @@ def test_sentences_about_a_workshop():
     clf = EFCMLClassifier(**TWO_RULES).fit(X, Y)
     rules = clf.rules_
     assert [rule.antecedent for rule in rules] == [
-        "machine is C (100 %)",
-        "machine is A or B (100 %) AND shift_early is no (100 %)",
-        "shift_early is yes (100 %) AND machine is A or B (100 %) AND maintained is yes (100 %)",
+        "machine is C",
+        "machine is not C AND shift_early is no",
+        "machine is not C AND shift_early is yes",
     ]
     assert [rule.consequent for rule in rules] == [
         "fails 1.00 (.94 to 1.00, usual .50)",
@@ -205,9 +192,6 @@ def test_sentences_about_a_workshop():
         "early 1.00 (.85 to 1.00, usual .43), fails .00 (.00 to .15, usual .50)",
     ]
     assert rules[0].trends[0].startswith("early rises with shift_early +.9")
-    mixed = rules[0].mean.copy()  # shares in brackets are of rows, not of the center
-    mixed[[2, 4]] = 0.25, 0.75
-    assert replace(rules[0], mean=mixed).antecedent == "machine is C or A (100 %)"
     early, old = X["shift_early"] == 1, X["machine=C"] == 1
     said = np.select([old, ~early], [0, 1], 2)  # the sentences are true of the rows
     assert_array_equal(clf.activations(X).argmax(axis=1), said)
@@ -228,7 +212,7 @@ def test_columns_of_flags_with_one_name_are_one_thing():
     assert rest[1] == ("machine", (2, 3, 4), ("A", "B", "C"), "group")
     names = [name.replace("=", "_") for name in COLUMNS]
     clf.name_columns(names)
-    assert "machine_C is yes (100 %)" in clf.rules_[0].antecedent
+    assert "machine_C is yes" in clf.rules_[0].antecedent
     clf.name_columns(["a=age", *COLUMNS[1:4], "b=C", *COLUMNS[5:]])  # a number, a single flag
     assert clf.rules_.background.columns.groups[0].columns == (2, 3)
 
@@ -239,7 +223,7 @@ def test_of_tags_a_row_may_have_several():
     X = pd.DataFrame(tags.astype(float), columns=["tag=sea", "tag=sun", "tag=snow"])
     clf = EFCMLClassifier(**TWO_RULES).fit(X, np.column_stack([warm, tags.all(axis=1)]))
     first = clf.rules_[0]
-    assert first.antecedent == "tag is sun (100 %) and not snow (100 %) and sea (85 %)"
+    assert first.antecedent == "tag is sun and not snow"
     decided = tags[clf.activations(X).argmax(axis=1) == 0]
     assert_allclose(decided.mean(axis=0), [0.85, 1.0, 0.0], atol=0.005)
     rare = X.copy()
@@ -296,3 +280,23 @@ def test_tables_say_what_the_text_says_and_are_escaped(two):
     for shown in (read_rules(clf.learner_, *names), explain_row(clf.learner_, X[5:6], *names)):
         page = Page(shown._repr_html_())
         assert not page.all("script", "i") and EVIL in page.text and "<i>" in page.text
+
+
+def test_what_was_left_out_is_said_with_why_and_since_when():
+    """A feature that tells nothing at first and much later is not said to mean nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4))
+    Y = np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(float)
+    clf = EFCMLClassifier(**QUICK).fit(X, Y)
+    note = (
+        "not used in the conditions: x2, x3 (told no more than chance of the labels up to row 300"
+    )
+    assert clf.rules_.background.left_out_note == f"{note})"
+    assert note in str(clf.rules_) and note in str(clf.explain(X[0]))
+    choice = clf.learner_.relevance
+    choice.arrays.strength[2] = 7.0  # as a later look may find, before a challenger wins
+    assert clf.rules_.background.left_out_note == f"{note}; some tell more by now)"
+    given = EFCMLClassifier(**QUICK, relevance=[1, 1, 0, 1]).fit(X, Y).rules_
+    told = "not used in the conditions: x2 (as the parameter relevance says)"
+    assert given.background.left_out_note == told
+    assert "not used" not in str(EFCMLClassifier(**QUICK, relevance="off").fit(X, Y).rules_)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from efcml.explain.choosing import Landscape
-from efcml.support.aliases import Bools, Floats
+from efcml.explain.choosing import Partition
+from efcml.support.aliases import Bools, Floats, Ints
 
 MOST_NAMES = 8
 
@@ -84,8 +84,11 @@ class Background:
     label_means: Floats  # (K,)
     rows: int  # learned, or held for the warm-up
     n_rules: int  # of the whole model
-    landscape: Landscape | None  # where all rules lie; None before the first fit
+    partition: Partition | None  # which rule decides which rows; None before the first fit
     relevant: Bools  # (p,), features that rules are formed over
+    sources: Ints  # which columns of the data these are; of the rest none
+    width: int  # of the data, in columns
+    why_left_out: str  # in words, empty if nothing is known
     similar: float = 0.0  # before the first fit: part of the answer that similar rows have
 
     def __post_init__(self) -> None:
@@ -102,6 +105,12 @@ class Background:
         things = [thing for thing in self.columns.variables if thing.kind != "rest"]
         return [thing.name for thing in things if thing not in self.variables]
 
+    @property
+    def left_out_note(self) -> str:
+        """Which things rules are not formed over, and why, in words; empty if there are none."""
+        words = left_out_words(self.left_out)
+        return f"{words} ({self.why_left_out})" if words and self.why_left_out else words
+
 
 def protect_arrays(thing: Any) -> None:
     """Let arrays of an object refuse to be written to: nothing would follow from it."""
@@ -112,12 +121,25 @@ def protect_arrays(thing: Any) -> None:
 
 
 def left_out_words(names: Sequence[str]) -> str:
-    """Return which things are in no condition of any rule, in words; empty if there are none."""
-    if not names:
-        return ""
+    """Return which things rules are not formed over, in words; empty if there are none."""
     more = len(names) - MOST_NAMES
     named = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-    return f"in no condition, since the labels do not depend on them: {named}"
+    return f"not used in the conditions: {named}" if names else ""
+
+
+def why_left_out(choice: Any) -> str:
+    """Return why the choice of a learner leaves features out, in words.
+
+    They told no more than chance when they were looked at; some may tell more by now.
+    """
+    if not isinstance(choice.given, str):
+        return "as the parameter relevance says"
+    axes, (rows, told) = choice.arrays.axes, choice.course
+    alike = np.flatnonzero(((told > 1.0) == axes).all(axis=1))
+    if axes.all() or not len(alike):
+        return ""
+    words = f"told no more than chance of the labels up to row {rows[alike[0]]}"
+    return words + "; some tell more by now" * bool((~axes & (choice.arrays.strength > 1.0)).any())
 
 
 def name_all(names: Iterable[object] | None, prefix: str, count: int) -> tuple[str, ...]:

@@ -1,106 +1,161 @@
-"""What is worth saying of a rule: what sets it apart, and what moves its labels."""
+"""What is worth saying of a rule: which rows it decides, and what moves its labels."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.stats import rankdata
 
-from efcml.support.aliases import Bools, Floats
-from efcml.support.guard import one_blas_thread
+from efcml.support.aliases import Bools, Floats, Ints
 
-LEAST_GAIN = 0.05  # of what the first thing does; one that does less is not worth a term
-LEAST_LOSS = 1e-6  # of the lead of a rule
-SMALL_LEAD = 0.1  # of the mean lead; rows that lead by less count as if they led by this
+LEAVES = 16  # of the tree that tells winners apart
+LEAST_LEAF = 5  # rows
+MOST_ALTERNATIVES = 3
+MOST_CONDITIONS = 4  # of an alternative
+PLAINER = 0.01  # of the agreement, that a shorter text may cost
+LEAST_AGREEMENT = 0.5  # a text that agrees less with what its rule decides is not worth saying
+MOST_DIGITS = 15
 NOTHING = 1e-12  # of the variance; less is rounding
 ENOUGH_KEPT = 0.98  # of the variance; further features would make the reading longer, not truer
 
 
+class Condition(NamedTuple):
+    """What one column must be, in the units of the data; a missing value (NaN) does not fit."""
+
+    column: int
+    above: bool  # or up to
+    bound: float
+
+    def fits(self, rows: Floats) -> Bools:
+        """Return which rows (n, p) are so."""
+        values = rows[:, self.column]
+        return values > self.bound if self.above else values <= self.bound
+
+
+class Text(NamedTuple):
+    """Alternatives of conditions that say which rows a rule decides; none if nothing does."""
+
+    alternatives: tuple[tuple[Condition, ...], ...] = ()
+    fitting: float = 0.0  # share of the rule's rows of late that fit
+    decided: float = 0.0  # share of the fitting rows of late that the rule decides
+
+    @property
+    def agreement(self) -> float:
+        """Harmonic mean of both shares."""
+        return 2.0 * self.fitting * self.decided / ((self.fitting + self.decided) or 1.0)
+
+    @property
+    def long(self) -> bool:
+        """Whether some alternative has too many conditions."""
+        return any(len({c.column for c in some}) > MOST_CONDITIONS for some in self.alternatives)
+
+    def fits(self, rows: Floats) -> Bools:
+        """Return which rows (n, p) fit an alternative."""
+        fit = np.zeros(len(rows), dtype=bool)
+        for conditions in self.alternatives:
+            fit |= np.all([condition.fits(rows) for condition in conditions], axis=0)
+        return fit
+
+    def shorter(self) -> Iterator[tuple[tuple[Condition, ...], ...]]:
+        """Return all alternatives but one, or but one condition of one."""
+        for i, some in enumerate(self.alternatives):
+            before, after = self.alternatives[:i], self.alternatives[i + 1 :]
+            if before or after:
+                yield before + after
+            if len(some) > 1:
+                for k in range(len(some)):
+                    yield (*before, some[:k] + some[k + 1 :], *after)
+
+
 @dataclass(frozen=True, eq=False)
-class Landscape:
-    """Gaussians of all rules, in scaled units and in the order of the learner's arrays.
+class Partition:
+    """The last rows and the rules that decide them, in the order of the learner's arrays.
 
-    The rule with the least ``distance + log_volume`` is the strongest.
+    A small tree tells the winners apart. A rule is said by those of its leaves, at most three, that
+    agree best with the rows that it decides, in as few conditions as say nearly the same.
     """
 
-    centers: Floats  # (rules, p)
-    covariances: Floats  # (rules, p, p)
-    precisions: Floats  # (rules, p, p)
-    log_volumes: Floats  # (rules,); 0 where volumes do not count
-    shares: Floats  # (rules,), of the rows that each decides; their sum is 1
-    samples: tuple[Floats, ...]  # some rows (n, p) of each rule
+    rows: Floats  # (n, p), in the units of the data, NaN where a value is missing
+    filled: Floats  # (n, p), with what rules expect there
+    winners: Ints  # (n,)
+    n_rules: int
+    columns: Ints  # those that conditions may be about
+    groups: Sequence[Sequence[int]]  # columns of 0 and 1 of which at most one is 1
 
-    @one_blas_thread()
-    def choose(
-        self, rule: int, blocks: Sequence[Sequence[int]], allowed: Bools, most: int
-    ) -> tuple[list[int], float]:
-        """Return the blocks of columns that decide most that a rule fires, the first one first.
+    @cached_property
+    def texts(self) -> list[Text]:
+        """The text of every rule."""
+        from sklearn.tree import DecisionTreeClassifier  # not above: only reading needs it
 
-        Take a row of the rule and give it, in some blocks, the values of a row of a rival. Which
-        share of the rule's lead over this rival is lost? At most all of it. Blocks are added one by
-        one, each the one that takes most beside those before it: so every rival has to be told
-        apart, and what tells only those apart that are told apart already adds nothing. The share
-        that is lost with all chosen blocks is returned, too.
-        """
-        pairs = [(column, i) for i, block in enumerate(blocks) for column in block]
-        shape = (self.centers.shape[1], len(blocks))
-        inside = csr_array((np.ones(len(pairs)), tuple(zip(*pairs, strict=True))), shape)
-        rivals = [Exchange(self, rule, o, inside) for o in range(len(self.centers)) if o != rule]
-        others = np.delete(self.shares, rule)
-        # Half by their rows, half alike: a small rival counts enough that no two rules end with
-        # the same condition.
-        weights = 0.5 * others / (others.sum() or 1.0) + 0.5 / max(len(others), 1)
-        chosen: list[int] = []
-        first = last = 0.0
-        while rivals and len(chosen) < min(most, int(allowed.sum())):
-            lost = sum(w * rival.lost() for w, rival in zip(weights, rivals, strict=True))
-            lost = np.where(allowed, lost, -np.inf)
-            lost[chosen] = -np.inf
-            best = int(lost.argmax())
-            gain = float(lost[best]) - last
-            if gain <= max(LEAST_GAIN * first, LEAST_LOSS):
+        ranks = rankdata(self.filled[:, self.columns], axis=0)  # a tree has 32 bits
+        size = {"max_leaf_nodes": LEAVES, "min_samples_leaf": LEAST_LEAF}
+        tree = DecisionTreeClassifier(random_state=0, **size).fit(ranks, self.winners)
+        steps = tree.decision_path(ranks).astype(bool).toarray().T
+        leaves = list(self._leaves(tree.tree_, steps, 0, {}))
+        return [self._text(self.winners == rule, leaves) for rule in range(self.n_rules)]
+
+    def _leaves(
+        self, tree: Any, steps: Bools, node: int, path: dict[tuple[int, bool], Condition]
+    ) -> Iterator[tuple[Condition, ...]]:
+        """Return the conditions of each leaf below a node, of each column the closest bounds."""
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left == right:
+            if path:
+                yield tuple(self._one_left(path).values())
+            return
+        column = int(self.columns[tree.feature[node]])
+        values = self.filled[:, column]
+        bound = plain_number(values[steps[left]].max(), values[steps[right]].min())
+        for child, above in ((left, False), (right, True)):
+            here = {(column, above): Condition(column, above, bound)}
+            yield from self._leaves(tree, steps, child, path | here)
+
+    def _one_left(self, path: dict[tuple[int, bool], Condition]) -> dict[Any, Condition]:
+        """Return conditions that say the one value that is left instead of all that are not."""
+        for group in self.groups:
+            out = {(column, False) for column in group} & path.keys()
+            left = [column for column in group if (column, False) not in out]
+            if len(left) == 1 and (self.filled[:, group].sum(axis=1) == 1.0).all():
+                rest = {key: one for key, one in path.items() if key not in out}
+                path = {(left[0], True): Condition(left[0], True, 0.0)} | rest
+        return path
+
+    def _text(self, own: Bools, leaves: list[tuple[Condition, ...]]) -> Text:
+        """Return what agrees best with some rows."""
+        best = Text()
+        for _ in range(MOST_ALTERNATIVES):
+            tried = [self._measure((*best.alternatives, leaf), own) for leaf in leaves]
+            better = max(tried, key=lambda text: text.agreement, default=best)
+            if better.agreement <= best.agreement + PLAINER:
                 break
-            first, last = first or gain, float(lost[best])
-            chosen.append(best)
-            for rival in rivals:
-                rival.take(best, list(blocks[best]))
-        return chosen, last
+            best = better
+        least = best.agreement - PLAINER
+        while tried := [self._measure(some, own) for some in best.shorter()]:
+            better = max(tried, key=lambda text: text.agreement)
+            if better.agreement < min(least, best.agreement) and not best.long:
+                break
+            best = better
+        return best if best.agreement >= LEAST_AGREEMENT else Text()
+
+    def _measure(self, alternatives: tuple[tuple[Condition, ...], ...], own: Bools) -> Text:
+        fit = Text(alternatives).fits(self.rows)
+        both = float((fit & own).sum())
+        return Text(alternatives, both / max(own.sum(), 1), both / max(fit.sum(), 1))
 
 
-class Exchange:
-    """The lead of a rule over a rival, at rows of the rule with some blocks of rows of the rival.
-
-    The lead is the rival's squared distance and log volume minus the rule's. ``inside`` (p, blocks)
-    is 1 where a column is in a block.
-    """
-
-    def __init__(self, land: Landscape, rule: int, rival: int, inside: csr_array) -> None:
-        rows, partners = land.samples[rule], land.samples[rival]
-        own, other = rows - land.centers[rule], rows - land.centers[rival]
-        near, far = own @ land.precisions[rule], other @ land.precisions[rival]
-        self.gap = np.resize(partners, rows.shape) - rows
-        self.pull, self.curve = far - near, land.precisions[rival] - land.precisions[rule]
-        self.inside = inside
-        self.inner = (inside @ inside.T).multiply(self.curve).tocsr()  # within blocks
-        self.lead = (far * other).sum(axis=1) - (near * own).sum(axis=1)
-        self.lead += land.log_volumes[rival] - land.log_volumes[rule]
-        self.left = self.lead
-
-    def changes(self) -> Floats:
-        """Return what exchanging each block would add to the lead (rows, blocks)."""
-        return (self.gap * (2.0 * self.pull + self.gap @ self.inner)) @ self.inside
-
-    def lost(self) -> Floats:
-        """Return the share of the lead that is lost by each block beside those taken (blocks,)."""
-        floor = SMALL_LEAD * max(float(self.lead.mean()), LEAST_LOSS)
-        lost = self.lead[:, None] - self.left[:, None] - self.changes()
-        return np.clip(lost / np.maximum(self.lead, floor)[:, None], 0.0, 1.0).mean(axis=0)
-
-    def take(self, block: int, columns: list[int]) -> None:
-        """Exchange a block for good."""
-        self.left = self.left + self.changes()[:, block]
-        self.pull += self.gap[:, columns] @ self.curve[columns]
-        self.gap[:, columns] = 0.0
+def plain_number(low: float, high: float) -> float:
+    """Return a number from ``low`` to below ``high`` with few digits, near the middle."""
+    middle = 0.5 * (low + high)
+    for digits in range(-MOST_DIGITS, MOST_DIGITS + 1):
+        if abs(middle) * 10.0**digits > 10.0**MOST_DIGITS:
+            break
+        number = round(math.floor(middle * 10.0**digits) / 10.0**digits, digits)
+        if low <= number < high:
+            return number
+    return float(low)
 
 
 def thin_out(slopes: Floats, covariance: Floats, allowed: Bools, most: int) -> Floats:

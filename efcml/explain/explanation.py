@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from efcml.explain import words as say
-from efcml.explain.background import ColumnKinds, Group, left_out_words
+from efcml.explain.background import ColumnKinds, Group
 from efcml.explain.rules import NO_RULES, RuleList, read_all
 from efcml.explain.wide import Reading, open_up
 from efcml.support.aliases import Bools, Floats, Ints
@@ -116,7 +116,7 @@ class Explanation:
             if activation >= LEAST_ACTIVATION:
                 adds = ", ".join(f"{self.label_names[k]} {say.signed(by_rule[k])}" for k in shown)
                 words = f"rule {rule.uid}, activation {say.percent(activation)}"
-                lines = [(1, rule.condition), (1, f"adds {adds}")]
+                lines = [(1, line) for line in (*rule.conditions, f"adds {adds}")]
                 parts.append(say.Block(say.Bar(words, activation), lines))
         notes = [(0, note) for note in self.notes]
         return [*parts, say.Block("", notes)] if notes else parts
@@ -172,7 +172,7 @@ class Explanation:
             *(f"{name} move {words}" for name, (size, words) in moves.items() if size),
             *self._turned_notes(),
             *(f"{self.feature_names[j]} {w}" for which, w in far for j in np.flatnonzero(which)),
-            *filter(None, [left_out_words(self.background.left_out)]),
+            *filter(None, [self.background.left_out_note]),
         ]
 
     def _largest(self, added: Floats) -> tuple[float, str]:

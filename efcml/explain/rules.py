@@ -13,17 +13,17 @@ from efcml.explain import words as say
 from efcml.explain.background import (
     Background,
     ColumnKinds,
-    Group,
-    left_out_words,
     name_all,
     protect_arrays,
+    why_left_out,
 )
-from efcml.explain.choosing import Landscape, thin_out
+from efcml.explain.choosing import Condition, Partition, Text, thin_out
 from efcml.explain.trust import Trust, measure_trust
 from efcml.explain.wide import Reading, open_up
-from efcml.support.aliases import Floats, Ints
+from efcml.support.aliases import Bools, Floats, Ints
 from efcml.support.guard import one_at_a_time, one_blas_thread
-from efcml.support.statistics import CUTS, label_means, wilson
+from efcml.support.masks import densify, is_sparse
+from efcml.support.statistics import label_means, wilson
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 # Modules of the model are imported where they are needed: they load numba.
 
-MOST_TERMS = 4
-SET_APART = 0.9  # of the lead of a rule over others: terms that take so much set it apart
-HARDLY_APART = 0.05  # terms that take less are not worth a sentence
-LESS_WIDE = 2 / 3  # of the usual; the middle of a wider rule says nothing to a reader
 MOST_FEATURES = 5  # of the planes for reading
 MOST_TENDENCIES = 5
 LEAST_GAP = 0.1  # between the share of a label in a rule and the usual one
@@ -45,7 +41,6 @@ MOST_PUSHES = 3
 LEAST_PUSH = 0.05  # of the score, per standard deviation of the feature in the rule
 PUSH_SHARE = 1 / 3  # of the strongest push of a label
 NEARLY_ALL_ROWS = 0.8  # share that the background decides
-MOST_SAMPLES = 60  # rows that stand for a rule when its terms are chosen
 LEAST_SPREAD = 1e-9  # of a scaled feature; below it is constant
 NO_RULES = "there are no rules yet: they come when warmup_rows rows are learned, or with fit."
 
@@ -112,52 +107,70 @@ class Rule:
         slopes.flags.writeable = False
         return slopes
 
-    @cached_property
+    @property
+    def text(self) -> Text:
+        """Which rows it decides, as far as a few conditions tell, and how far they do."""
+        partition = self.background.partition
+        return Text() if partition is None or self.covers_all else partition.texts[self.place]
+
+    @property
     def terms(self) -> list[str]:
-        """The features that decide that this rule fires, at most 4, the strongest first.
+        """The alternatives of the IF part in words, at most 3 of at most 4 conditions."""
+        found: list[dict[str, str | list[str]]] = []  # what each says of each thing
+        for conditions in self.text.alternatives:
+            new = self._words(conditions)
+            for old in found:
+                (name, *more) = [name for name in new if old.get(name) != new[name]] or [""]
+                before, values = old.get(name), new.get(name)
+                if old.keys() == new.keys() and not more:
+                    if isinstance(before, list) and isinstance(values, list):
+                        old[name] = before + values
+                        break
+            else:
+                found.append(new)
+        return [
+            " AND ".join(
+                f"{name} {said if isinstance(said, str) else 'is ' + ' or '.join(said)}"
+                for name, said in one.items()
+            )
+            for one in found
+        ]
 
-        Those along which a rule lies where all rows lie are left out: their place tells a reader
-        nothing. So are several features in which the rule is in the middle, unless these few terms
-        really set it apart.
-        """
-        land, things = self.background.landscape, self.background.variables
-        if land is None or self.covers_all:
-            return []
-        blocks, (z, width) = [thing.columns for thing in things], self.position
-        middle = (CUTS[1] <= z) & (z < CUTS[2])
-        visible, plain = ~middle | (width <= LESS_WIDE), middle & (width > say.NARROW)
-        allowed = np.array([visible[list(block)].any() for block in blocks])
-        chosen, lost = land.choose(self.place, blocks, allowed, MOST_TERMS)
-        unusual = [i for i in chosen if things[i].kind != "number" or not plain[blocks[i][0]]]
-        if lost < SET_APART and len(unusual) < max(len(chosen) - 1, 1):
-            chosen = unusual
-        return [self._term(things[i]) for i in chosen] if lost >= HARDLY_APART else []
-
-    def _term(self, thing: Group) -> str:
-        columns, (z, width) = list(thing.columns), self.position
-        j, shares = columns[0], np.clip(self.mean[columns], 0.0, 1.0)
-        if thing.kind == "flag":
-            words = say.flag_words(float(shares[0]))
-        elif thing.kind in ("group", "several"):
-            usual = self.background.offset + self.background.unit * self.background.feature_means
-            tell = say.group_words if thing.kind == "group" else say.several_words
-            words = tell(thing.values, shares, usual[columns])
-        else:
-            spread = say.with_spread(float(self.center[j]), float(self.sigma[j]))
-            words = f"{say.level(z[j], width[j])} ({spread})"
-        return f"{thing.name} is {words}"
+    def _words(self, conditions: Sequence[Condition]) -> dict[str, str | list[str]]:
+        """Return what conditions say of each thing; a list if it is one value of a group."""
+        said: dict[str, str | list[str]] = {}
+        for column in dict.fromkeys(one.column for one in conditions):
+            thing = next(thing for thing in self.background.variables if column in thing.columns)
+            about = [one for one in conditions if one.column in thing.columns]
+            if thing.kind == "number":
+                said[thing.name] = say.number_words([one[1:] for one in about])
+            elif thing.kind == "flag":
+                said[thing.name] = f"is {'yes' if about[0].above else 'no'}"
+            else:
+                values = dict(zip(thing.columns, thing.values, strict=True))
+                yes, no = (
+                    [values[c] for c, above, _ in about if above == s] for s in (True, False)
+                )
+                plain = len(yes) == 1 and not no
+                said[thing.name] = yes if plain else f"is {say.values_words(yes, no)}"
+        return said
 
     @property
     def antecedent(self) -> str:
         """The IF part, without the word."""
         if self.covers_all:
             return "otherwise" if self.background.n_rules > 1 else "always"
-        return " AND ".join(self.terms) or "nothing simple sets it apart"
+        nothing = "nothing simple sets it apart"
+        if self.decided < FEW_ROWS:
+            nothing = "too few rows of late to say where"
+        return " OR ".join(self.terms) or nothing
 
     @property
-    def condition(self) -> str:
-        """The IF part with its word, or why there is none, in capitals."""
-        return f"IF {self.antecedent}" if self.terms else self.antecedent.upper()
+    def conditions(self) -> list[str]:
+        """The IF part, a line for each alternative, or why there is none, in capitals."""
+        terms = self.terms
+        pairs = zip(["IF", *["OR"] * len(terms)], terms, strict=False)
+        return [f"{word} {term}" for word, term in pairs] or [self.antecedent.upper()]
 
     @property
     def label_tendencies(self) -> list[str]:
@@ -187,7 +200,7 @@ class Rule:
 
     def sentence(self) -> str:
         """Return the rule as one IF-THEN sentence."""
-        return f"{self.condition} THEN {self.consequent}"
+        return f"{' '.join(self.conditions)} THEN {self.consequent}"
 
     @cached_property
     def trends(self) -> list[str]:
@@ -232,7 +245,11 @@ class Rule:
     def block(self, widest: float = 1.0) -> say.Block:
         """Return the rule as it is read; ``widest`` is the share of rows that fills the bar."""
         title = say.Bar(self.title, self.decides / (widest or 1.0))
-        lines = [(1, self.condition), (1, f"THEN {self.consequent}")]
+        lines = [(1, line) for line in self.conditions]
+        if self.terms:
+            fitting, decided = say.percent(self.text.fitting), say.percent(self.text.decided)
+            lines.append((2, f"{fitting} of its rows fit; it decides {decided} of all that fit"))
+        lines.append((1, f"THEN {self.consequent}"))
         return say.Block(title, lines + [(2, trend) for trend in self.trends])
 
     def __str__(self) -> str:
@@ -274,6 +291,26 @@ class RuleList(Sequence[Rule]):
         p = len(self.feature_names)
         return np.reshape([rule.covariance for rule in self], (-1, p, p))
 
+    def matches(self, X: Any) -> Bools:
+        """Return which rows fit the text of which rule (n, rules), exactly as it is said.
+
+        ``X`` is in the units of the data, its columns in the order of the model. A condition on a
+        missing value does not fit. OTHERWISE fits rows that no other text fits, ALWAYS all of them,
+        and a rule without a text none.
+        """
+        usual = self.background
+        rows = X.tocsr() if is_sparse(X) else np.asarray(X, dtype=float)
+        if rows.ndim != 2 or rows.shape[1] != usual.width:
+            raise ValueError(f"X must be rows of {usual.width} features; got shape {rows.shape}.")
+        if usual.partition is None:
+            return np.zeros((rows.shape[0], 0), dtype=bool)
+        values = densify(rows[:, usual.sources])
+        fit = np.transpose([text.fits(values) for text in usual.partition.texts])
+        shares = np.bincount(usual.partition.winners, minlength=usual.n_rules)
+        covering = shares >= NEARLY_ALL_ROWS * len(usual.partition.winners)
+        fit[:, covering] = ~fit[:, ~covering].any(axis=1, keepdims=True)
+        return fit[:, [rule.place for rule in self]]
+
     def importance(self) -> Floats:
         """Return how much each feature moves each label (p, K): mean size of `Rule.effects`.
 
@@ -312,7 +349,7 @@ class RuleList(Sequence[Rule]):
         """Return the rules as they are read, with how far to trust them."""
         widest = max((rule.decides for rule in self), default=0.0)
         trust = [] if self.trust is None else [self.trust.block]
-        out = left_out_words(self.background.left_out)
+        out = self.background.left_out_note
         head = say.Block(self.title, [(1, out)] if out else [])
         return [head, *(rule.block(widest) for rule in self), *trust]
 
@@ -394,10 +431,12 @@ def read_all(
     if not learner.fitted:
         nothing = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
         held, every, share = len(learner.held), np.ones(p, bool), learner.warm_start.share
-        usual = learner.frequencies
-        return Background(columns, names, *nothing, usual, held, 0, None, every, share), []
+        usual, where = learner.frequencies, (np.arange(p), p)
+        start = Background(columns, names, *nothing, usual, held, 0, None, every, *where, "", share)
+        return start, []
     from efcml.kernels.planes import SLOW
     from efcml.model.fit import pairs_of_labels
+    from efcml.model.projection import RECENT, last
     from efcml.model.reshape import label_correlation
 
     rules, scaler, (late, Y, _) = learner.rules, learner.scaler, learner.latest
@@ -406,12 +445,13 @@ def read_all(
     halfway = np.clip(flags, -scaler.clip, scaler.clip).mean(axis=0)  # from no to yes
     columns = columns.look_for_several(late > halfway)
     own = [winners == r for r in range(rules.n_rules)]
-    centers, covariances, precisions = rules.whole_gaussians()
-    samples = tuple(
-        rows[some][-MOST_SAMPLES:] if some.sum() >= FEW_ROWS else centers[[r]]
-        for r, some in enumerate(own)
-    )
-    volumes = rules.log_det_x * float(learner.params.activation == "density")
+    centers, covariances, _ = rules.whole_gaussians()
+    raw = last(learner.last, RECENT)[0]
+    wide = learner if isinstance(learner, Reading) else None
+    shown = learner.inside(raw) if wide is None else wide.shown(raw)
+    filled = np.where(np.isnan(late + shown), scaler.mean + scaler.scale * rows, shown)
+    groups = [list(thing.columns) for thing in columns.groups if thing.kind == "group"]
+    relevant = np.isin(np.arange(p), rules.features.numbers)
     weights = rules.seen[:, SLOW]
     with np.errstate(invalid="ignore"):  # NaN where nothing is learned
         label_shares = rules.B[:, SLOW, :, -1] / rules.G[:, SLOW, -1, -1, None]
@@ -428,8 +468,13 @@ def read_all(
         label_means=np.nan_to_num(np.where(np.isnan(Y).all(axis=0), usual, label_means(Y))),
         rows=learner.rows_seen,
         n_rules=rules.n_rules,
-        landscape=Landscape(centers, covariances, precisions, volumes, decides, samples),
-        relevant=np.isin(np.arange(p), rules.features.numbers),
+        partition=Partition(
+            shown, filled, winners, rules.n_rules, np.flatnonzero(relevant), groups
+        ),
+        relevant=relevant,
+        sources=np.arange(p) if wide is None else wide.features,
+        width=p if wide is None else wide.learner.n_features,
+        why_left_out=why_left_out(learner.relevance),
     )
     made, planes, psi = [], rules.whole_planes(), rules.activations(rows)
     for r, some in enumerate(own):

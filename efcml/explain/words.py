@@ -2,70 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from efcml.support.aliases import Floats
-from efcml.support.statistics import CUTS, LEVELS
-
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NARROW = 0.5  # a rule of at most this width, in standard deviations of the feature, is narrow
-PLAIN = 0.9  # share of rows from which on a flag is yes or no without "mostly"
-ENOUGH = 0.8  # share of rows that the named values of a group must have
-MOST_VALUES = 3
-NONE_OF_IT, FREQUENT = 0.05, 0.15  # share below which a rule has none of what is frequent elsewhere
+NONE_OF_IT = 0.05  # share of a value in the rows of a rule below which it tells nothing
 
 
-def level(z: float, width: float) -> str:
-    """Return the word for a center ``z`` and a width, in standard deviations of the feature."""
-    word = LEVELS[bisect_right(CUTS, z)]
-    return f"narrowly {word}" if word == "medium" and width <= NARROW else word
+def number_words(bounds: Sequence[tuple[bool, float]]) -> str:
+    """Return what is said of a number with a lower bound (true), an upper one, or both."""
+    plain = [(low, repr(bound + 0.0).removesuffix(".0")) for low, bound in sorted(bounds)[::-1]]
+    return " and ".join(f"{'above' if low else 'up to'} {bound}" for low, bound in plain)
 
 
-def flag_words(share: float) -> str:
-    """Return what is said of a column of 0 and 1 that is 1 in a share of the rows."""
-    word, true = ("yes", share) if share >= 0.5 else ("no", 1.0 - share)
-    return f"{word if true >= PLAIN else f'mostly {word}'} ({percent(true)})"
-
-
-def group_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
-    """Return what is said of a group, by the share of rows that each value has."""
-    order = np.argsort(-shares, kind="stable")
-    needed = 1 + int((np.cumsum(shares[order]) < ENOUGH).sum())
-    missing = int(np.where(shares <= NONE_OF_IT, usual, 0.0).argmax())
-    if needed > 2 and shares[missing] <= NONE_OF_IT and usual[missing] >= FREQUENT:
-        return f"not {values[missing]} ({percent(1.0 - shares[missing])})"
-    few = needed <= min(MOST_VALUES, len(values) - 1)
-    named = order[: needed if few else 1]
-    words = " or ".join(values[i] for i in named)
-    return f"{'' if few else 'often '}{words} ({percent(min(shares[named].sum(), 1.0))})"
-
-
-def several_words(values: Sequence[str], shares: Floats, usual: Floats) -> str:
-    """Return what is said of values of which a row may have several: those least as usual."""
-    gaps, words = np.abs(shares - usual), []
-    for i in np.argsort(-gaps, kind="stable")[:MOST_VALUES]:
-        if 2.0 * gaps[i] >= gaps.max():
-            no = shares[i] < min(usual[i], 0.5)
-            often = "not " if no else "" if shares[i] >= 0.5 else "often "
-            words.append(f"{often}{values[i]} ({percent(1.0 - shares[i] if no else shares[i])})")
-    return " and ".join(words)
-
-
-def with_spread(value: float, sigma: float) -> str:
-    """Return value and spread with two digits of the spread."""
-    digits = 1 - math.floor(math.log10(sigma)) if sigma > 0.0 else 7
-    if digits > 6 or max(abs(value), sigma) >= 1e6:
-        return f"{value:.4g} ± {sigma:.2g}"
-    digits = max(digits, 0)
-    return f"{round(value, digits) + 0.0:.{digits}f} ± {sigma:.{digits}f}"
+def values_words(yes: Sequence[str], no: Sequence[str]) -> str:
+    """Return which values a group must have, and which not."""
+    parts, some = [*yes], len(no) > 1
+    if no:
+        parts.append(f"neither {', '.join(no[:-1])} nor {no[-1]}" if some else f"not {no[0]}")
+    return " and ".join(parts)
 
 
 def short(value: float) -> str:
