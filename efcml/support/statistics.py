@@ -11,11 +11,7 @@ TAIL = 0.05  # width of the bent ends of probabilities
 SURE = 1.96  # standard errors: the interval holds in 95 of 100 cases
 NEXT_TO_NOTHING = 1e-9  # rows, from which no share can be told
 
-# In standard deviations of a feature. The inner cuts split a normal feature into thirds (31, 38
-# and 31 %), the outer ones take the last 7 % off on either side.
-CUTS = (-1.5, -0.5, 0.5, 1.5)
 UNUSED = "unused "  # how features are called that wait for a word or a name that comes late
-LEVELS = ("very low", "low", "medium", "high", "very high")
 
 
 def label_means(Y: Floats, amounts: Floats | None = None) -> Floats:
