@@ -83,7 +83,9 @@ class PrequentialResult:
             "new scale": "some features have a new scale",
         }
         return [
-            f"Row {row}: {kinds[kind]} ({why})." for row, kind, why in self.events if kind in kinds
+            f"After row {row} of the stream {kinds[kind]} ({why})."
+            for row, kind, why in self.events
+            if kind in kinds
         ]
 
     births = property(lambda self: self.event_counts["births"], doc="Number of rules born.")
