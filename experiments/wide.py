@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from efcml import EFCMLClassifier, datasets
 from efcml.model import projection
+from efcml.model.watch import DUE, RISEN, WHY
 from efcml.studies import Variant
 from peer_models import Moa, Plane, River
 
@@ -88,7 +89,8 @@ class NotRenewed(EFCMLClassifier):
 
     def fit(self, X, y, sample_weight=None):
         super().fit(X, y, sample_weight)
-        self.learner_.until = 2**62  # rows
+        watch = self.learner_.watch
+        watch[WHY], watch[DUE] = RISEN, 2**50  # no challenger is called in so many rows
         return self
 
 

@@ -10,7 +10,7 @@ from efcml.model.challenger import LEAST_ROWS, TRIAL
 from efcml.model.learner import EARLY, Learner
 from efcml.model.params import Params
 from efcml.model.trace import Trace
-from efcml.model.watch import BEGUN, ROWS, STEP, Watch
+from efcml.model.watch import BEGUN, DOUBT, ROWS, STEP, WHY, Watch
 
 RISEN = "errors have risen"
 QUICK = {"cases": 20, "prior": 1.0, "split_share": 0.3, "relevance": "off"}
@@ -30,6 +30,15 @@ def same(one, other):
     assert facts == others and arrays.keys() == more.keys()
     for name in arrays:
         assert_array_equal(arrays[name], more[name], err_msg=name)
+
+
+def learn_until_beside(learner, X, Y):
+    """Learn rows until a challenger stands beside the learner; return how many have come."""
+    t = 200
+    while learner.other is None:
+        learner.learn(X[t : t + 20], Y[t : t + 20])
+        t += 20
+    return t
 
 
 def test_it_takes_over_when_the_law_changes(rng):
@@ -97,10 +106,7 @@ def test_any_split_copy_and_file_in_the_middle_of_a_trial(rng, tmp_path, gaps):
 def test_new_labels_and_rows_that_go_by_reach_it(rng):
     X, Y = other_law(rng)
     learner = Learner(Params(**QUICK), 4, 2).fit(X[:200], Y[:200])
-    t = 200
-    while learner.other is None:
-        learner.learn(X[t : t + 1], Y[t : t + 1])
-        t += 1
+    t = learn_until_beside(learner, X, Y)
     learner.add_labels(1)
     learner.pass_rows(3)
     clock = learner.other.stages[-1].arrays.clock.copy()
@@ -170,10 +176,7 @@ def test_features_may_still_come_while_the_first_rows_are_held(rng):
 def test_what_cannot_stand_beside_a_model_is_refused(rng):
     X, Y = other_law(rng)
     learner = Learner(Params(**QUICK), 4, 2).fit(X[:200], Y[:200])
-    t = 200
-    while learner.other is None:
-        learner.learn(X[t : t + 20], Y[t : t + 20])
-        t += 20
+    learn_until_beside(learner, X, Y)
     facts, arrays = learner.state()
     twice = facts["other"] | {"other": facts["other"]}
     for name, value in (("n_labels", 3), ("other", twice), ("window", 0)):
@@ -181,3 +184,20 @@ def test_what_cannot_stand_beside_a_model_is_refused(rng):
             Learner.from_state(facts | {"other": facts["other"] | {name: value}}, arrays)
     with pytest.raises(ValueError, match="arrays"):
         Learner.from_state(facts | {"other": None}, arrays)
+    for entry, value in ((DOUBT, 2), (BEGUN, 10**6), (WHY, 3)):
+        counts = arrays["watch/count"].copy()
+        counts[entry] = value
+        with pytest.raises(ValueError, match="counts of its last rows"):
+            Learner.from_state(facts, arrays | {"watch/count": counts})
+
+
+def test_a_fit_knows_nothing_of_a_stream_before(rng):
+    """Nor how late labels came; a model in its warm-up is the same whether answers are noted."""
+    X, Y = other_law(rng, 400)
+    used = Learner(Params(**QUICK), 4, 2).fit(X[:200], Y[:200])
+    trace = Trace.for_rows(100, 2)
+    trace.delay = 9
+    used.learn(X[200:300], Y[200:300], trace)
+    same(used.fit(X[:200], Y[:200]), Learner(Params(**QUICK), 4, 2).fit(X[:200], Y[:200]))
+    quiet, noted = (Learner(Params(**QUICK), 4, 2) for _ in range(2))
+    same(quiet.learn(X[:90], Y[:90]), noted.learn(X[:90], Y[:90], Trace.for_rows(90, 2)))

@@ -92,13 +92,6 @@ class CaseStage(Stage):
                 arrays.count[CHANGES] = 0
         return out
 
-    def restart(self, features):
-        """Compare rows by these features from now on; of the cases only the trust in them stays."""
-        old = self.arrays
-        self._begin_empty(features, len(old.rows), old.weights.shape[1])
-        for name in ("trust_sums", "level", "echo"):
-            getattr(self.arrays, name)[:] = getattr(old, name)
-
 
 class RecentStage(CaseStage):
     """A few cases of the last rows, soon forgotten, that are trusted as far as they have helped."""

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from efcml.kernels.temporal import DELAY
 from efcml.model import projection as wide
 from efcml.model.rescaling import decide_scale, in_new_units
+from efcml.model.temporal import TemporalStage
 from efcml.model.trace import UNHEARD
 from efcml.model.watch import (
     BEGUN,
@@ -61,13 +63,23 @@ def look_back(learner: Any) -> Events:
     if watch[DOUBT]:
         return end_doubt(learner) if watch[ROWS] >= watch[BEGUN] + HELD else []
     if learner.params.scaling == "follow" and is_off(learner):
+        learner.other = None
         begin_beside(learner, learner.copy())
         watch[DOUBT] = 1
     elif learner.other is not None:
         return judge(learner)
     elif rows := rows_of_challenger(learner):
-        begin_beside(learner, learner.fitted_to(*wide.last(learner.last, rows)))
+        begin_beside(learner, fit_beside(learner, rows))
     return []
+
+
+def fit_beside(learner: Any, rows: int) -> Any:
+    """Return a learner that is fitted to the last rows; labels come as late as they do now."""
+    other, time = learner.fitted_to(*wide.last(learner.last, rows)), learner.stage(TemporalStage)
+    usual = 0 if time is None else int(time.arrays.clock[DELAY])
+    for delay, gone_by in ((usual, False), learner.late):
+        other.come_late(delay, gone_by=gone_by)
+    return other
 
 
 def begin_beside(learner: Any, other: Any) -> None:
@@ -171,5 +183,5 @@ def fit_again(learner: Any) -> Events:
     if (n := len(learner.held)) < learner.params.warmup_rows:
         return []
     learner.held = []
-    other = learner.fitted_to(*wide.last(learner.last, learner.window))
+    other = fit_beside(learner, learner.window)
     return begin_anew(learner, other, f"the first {n} rows are complete")

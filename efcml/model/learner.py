@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 from efcml import seams
 from efcml._jit import compile_apart
 from efcml.kernels.rows import MOST_WEIGHT
-from efcml.kernels.temporal import DELAY
 from efcml.model import projection as wide
 from efcml.model.cases import CaseStage, RecentStage
 from efcml.model.challenger import look_back, rows_to_look
@@ -31,6 +30,7 @@ from efcml.model.learner_checks import (
     check_arrays,
     check_beside,
     check_facts,
+    check_watch,
     plain_parameters,
 )
 from efcml.model.params import DivergenceWarning, Params, has_own_functions
@@ -232,10 +232,6 @@ class Learner(Guarded):
         """Return another learner that is fitted to some rows with known labels."""
         other = type(self)(self.params, self.n_features, self.n_labels, layered=self.layered)
         other._fit(X, Y, weights)
-        time = self.stage(TemporalStage)
-        usual = 0 if time is None else int(time.arrays.clock[DELAY])
-        for delay, gone_by in ((usual, False), self.late):
-            other.come_late(delay, gone_by=gone_by)
         return other
 
     def _fit(self, X: Any, Y: Floats, weights: Floats) -> None:
@@ -396,15 +392,14 @@ class Learner(Guarded):
                 last += int(np.append(gaps[last:], True).argmax())
             part = slice(first, last)
             if others is not None:
-                shown = self.score(others[part], trace.ahead)
-                trace.take_answer(self.answer_scores(shown), part)
+                trace.take_answer(self.answer(others[part], ahead=trace.ahead), part)
             shared = self.score(X[part]) if self.shared and trace.heard else None
             filled = self.fill(rows[part]) if gaps[first] else rows[part]
             answer = self._follow(filled, Y[part], weights[part])
-            answer = answer if shared is None else self.answer_scores(shared)
+            scores[part] = answer.scores  # whoever asks, and whatever is answered in the warm-up
             if others is None:
-                trace.take_answer(answer, part)
-            scores[part] = answer.scores
+                shown = answer if shared is None else self.answer_scores(shared)
+                trace.take_answer(shown, part)
             trace.take_rules(first, self.rules.n_rules_by_row, self.rules.events)
             first = last
         return scores
@@ -619,6 +614,7 @@ class Learner(Guarded):
         if other is not None:
             check_beside(learner, other)
             learner.other = cls.from_state(other, beside)
+        check_watch(learner)
         return learner
 
 

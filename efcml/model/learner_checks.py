@@ -12,6 +12,7 @@ import numpy as np
 
 from efcml.kernels import cases
 from efcml.model.params import Parameters, Params
+from efcml.model.watch import BEGUN, DOUBT, REASONS, ROWS, WHY
 from efcml.seams import name_of
 from efcml.support.aliases import Arrays, Facts
 from efcml.support.declared import facts_of
@@ -74,6 +75,14 @@ def check_arrays(learner: Any, arrays: Arrays) -> None:
         if f"{part}/count" in arrays:
             size, most = arrays[f"{part}/count"][cases.SIZE], len(arrays[f"{part}/rows"])
             check_all(size <= most, "there are more cases than there is room for")
+
+
+def check_watch(learner: Any) -> None:
+    """Refuse counts that say of another learner beside it what is not so."""
+    watch = learner.watch
+    good = watch[DOUBT] <= (learner.other is not None) and watch[BEGUN] <= watch[ROWS]
+    good = good and watch[WHY] < len(REASONS) and bool(learner.last) == learner.fitted
+    check_all(good, "the counts of its last rows are not those of a learner")
 
 
 def check_beside(learner: Any, facts: Any) -> None:

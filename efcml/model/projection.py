@@ -85,8 +85,13 @@ def keep(parts: list[Any], most: int, known: Ints, *part: Any) -> list[Any]:
 
 
 def last(parts: Iterable[Any], most: int) -> tuple[Any, ...]:
-    """Return the last rows and what is beside them."""
-    return tuple(array[-most:] for array in join(parts))
+    """Return the last rows and what is beside them; older parts are not touched."""
+    newest: list[Any] = []
+    for part in reversed([*parts]):
+        if most > 0:
+            newest.append(tuple(array[-most:] for array in part))
+            most -= len(part[-1])
+    return join(reversed(newest))
 
 
 def join(parts: Iterable[Any]) -> tuple[Any, ...]:
